@@ -1,0 +1,148 @@
+"""The verbs: every hook, when it fires, what it gets, what it may answer, in which order.
+
+All hooks are called with keyword arguments; an implementation may name a subset of them. They
+are plain functions: an ``async def`` is refused when the plugin is registered. Implementations
+run in last-registered-first order, so a plugin comes before the built-ins. Three kinds:
+
+collecting
+    Every implementation is called and all answers count.
+firstresult
+    The first answer that is not None counts.
+observer
+    Answers are ignored; an implementation that raises is logged and skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from skillcue_hooks.contracts import (
+    Advice,
+    Diagnostic,
+    Library,
+    LoadedSkill,
+    Query,
+    Ranking,
+    Scope,
+    Skill,
+    Turn,
+)
+from skillcue_hooks.markers import hookspec
+from skillcue_hooks.protocols import RetrieverFactory, SkillSource
+
+if TYPE_CHECKING:
+    from skillcue_hooks.protocols import Encoder
+
+__all__ = ["HOOK_KINDS", "OBSERVERS", "SkillcueSpecs"]
+
+HOOK_KINDS: Mapping[str, str] = {
+    "skillcue_register_retrievers": "collecting",
+    "skillcue_register_encoders": "collecting",
+    "skillcue_open_source": "firstresult",
+    "skillcue_select_mode": "firstresult",
+    "skillcue_filter_skills": "collecting",
+    "skillcue_assess_skill": "collecting",
+    "skillcue_render_advice": "firstresult",
+    "skillcue_attach": "firstresult",
+    "skillcue_advised": "observer",
+    "skillcue_looked_up": "observer",
+    "skillcue_loaded": "observer",
+}
+"""Kind of each hook, as described at the top of this module."""
+
+OBSERVERS = tuple(name for name, kind in HOOK_KINDS.items() if kind == "observer")
+
+
+class SkillcueSpecs:
+    """All hook specifications."""
+
+    @hookspec
+    def skillcue_register_retrievers(
+        self, register: Callable[[str, str | RetrieverFactory], None]
+    ) -> None:
+        """Add retrieval modes.
+
+        Fires once, when a `SkillCue` is built. Call ``register("my_mode", factory)``; `factory`
+        is a `RetrieverFactory` or the text ``"package.module:factory"``, which is imported only
+        when the mode is first used. A name that is already taken is an error that names both
+        plugins.
+        """
+
+    @hookspec
+    def skillcue_register_encoders(
+        self, register: Callable[[str, str | Callable[[str], Encoder]], None]
+    ) -> None:
+        """Add text encoders.
+
+        Fires once, when a `SkillCue` is built. Call ``register("scheme", factory)``; the factory
+        gets what stands behind the colon of an encoder spec such as ``onnx:/path/to/model``.
+        """
+
+    @hookspec(firstresult=True)
+    def skillcue_open_source(self, spec: str) -> SkillSource | None:
+        """Open a source of skills that is not a folder.
+
+        Fires once for each text source that is not an existing path. Answer a `SkillSource`, or
+        None to pass. A spec that nobody opens is a `LibraryNotFoundError`. Sources opened here
+        should say ``trust = "untrusted"`` unless their content is the user's own.
+        """
+
+    @hookspec(firstresult=True)
+    def skillcue_select_mode(self, turn: Turn, default: str, library_size: int) -> str | None:
+        """Choose the mode of a turn for which the user named none.
+
+        Fires once a user turn and once a lookup, after every explicit way to name a mode has
+        been looked at. Answer a registered mode, or None to pass. A raising implementation is
+        logged and `default` is used; an unknown mode is an `UnknownModeError`.
+        """
+
+    @hookspec
+    def skillcue_filter_skills(self, context: Mapping[str, Any], library: Library) -> Scope | None:
+        """Say who may see what.
+
+        Fires before every list, lookup, load and push. `context` holds the run-time values that
+        the framework passes along (``configurable``, runtime context, LlamaIndex store keys).
+        Answer a `Scope`, or None for no opinion; all scopes must allow a skill. Fails closed: a
+        raising implementation hides everything and is logged.
+        """
+
+    @hookspec
+    def skillcue_assess_skill(self, skill: Skill) -> tuple[Diagnostic, ...] | None:
+        """Report risks found in a skill.
+
+        Fires once for each skill and content hash, when it enters the library. Any finding of
+        severity ``error``, and any exception, makes the skill untrusted: it stays loadable and
+        is never pushed. Findings appear in `SkillCue.diagnostics`.
+        """
+
+    @hookspec(firstresult=True)
+    def skillcue_render_advice(self, advice: Advice) -> str | None:
+        """Replace the wording of the advice.
+
+        Fires once for each set of offered skills; `advice.hits` are the skills, in order.
+        Must depend on nothing but its argument and must return the same text for the same
+        argument, or prompt caching breaks. The answer is put between the fixed delimiters and
+        is neutralised like everything else. A raising implementation is logged and the built-in
+        wording is used.
+        """
+
+    @hookspec(firstresult=True)
+    def skillcue_attach(self, target: Any, cue: Any, options: Mapping[str, Any]) -> Any | None:
+        """Insert the pull tools and the push advisor into an agent.
+
+        Fires in ``cue.attach(target, **options)``. Answer the object to use from now on (the
+        target itself where it is changed in place), or None when the target is not yours.
+        """
+
+    @hookspec
+    def skillcue_advised(self, advice: Advice) -> None:
+        """Observe one push decision, abstentions included. Fires once a user turn."""
+
+    @hookspec
+    def skillcue_looked_up(self, query: Query, ranking: Ranking) -> None:
+        """Observe one lookup. Fires after every ``lookup``, cached answers included."""
+
+    @hookspec
+    def skillcue_loaded(self, loaded: LoadedSkill) -> None:
+        """Observe one successful load. Fires after every ``load``."""

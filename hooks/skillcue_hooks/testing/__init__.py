@@ -1,0 +1,24 @@
+"""What plugin authors test with: conformance suites to subclass, and small fakes.
+
+Needs pytest, which is why nothing else in skillcue imports it.
+"""
+
+from __future__ import annotations
+
+from skillcue_hooks.testing.conformance import RetrieverConformance
+from skillcue_hooks.testing.fakes import (
+    FakeEncoder,
+    RaisingRetriever,
+    ScriptedLanguageModel,
+    make_library,
+    make_skill,
+)
+
+__all__ = [
+    "FakeEncoder",
+    "RaisingRetriever",
+    "RetrieverConformance",
+    "ScriptedLanguageModel",
+    "make_library",
+    "make_skill",
+]

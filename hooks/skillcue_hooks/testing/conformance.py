@@ -1,0 +1,220 @@
+"""`RetrieverConformance`: what every retriever must do, as a suite to subclass.
+
+::
+
+    class TestMyRetriever(RetrieverConformance):
+        @pytest.fixture
+        def factory(self):
+            return my_package.my_factory
+
+A standard test may only be replaced under ``@pytest.mark.xfail(reason=...)``; deleting one or
+overriding it quietly fails `test_no_standard_test_is_overridden`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope
+from skillcue_hooks.protocols import Retriever, RetrieverFactory
+from skillcue_hooks.testing.fakes import make_library, make_skill
+
+__all__ = ["RetrieverConformance"]
+
+_SKILLS = (
+    make_skill("pdf-forms", "Fill in PDF forms and flatten them.", "# Steps\n\nUse a field map."),
+    make_skill("invoice-check", "Check invoices against purchase orders.", "Match the totals."),
+    make_skill("git-bisect", "Find the commit that broke a test with git bisect."),
+    make_skill("bread", "Bake sourdough bread.", "Feed the starter, then bake.", category="food"),
+    make_skill("soup", "Cook a vegetable soup.", tags=("vegan",), category="food/quick"),
+    make_skill("csv-clean", "Clean up CSV tables.", trust="untrusted", source="market"),
+)
+
+
+class RetrieverConformance:
+    """Subclass it and provide the `factory` fixture; see the module's example."""
+
+    @pytest.fixture
+    def factory(self) -> RetrieverFactory:
+        """The factory under test; must be overridden."""
+        raise NotImplementedError("override the `factory` fixture")
+
+    @pytest.fixture
+    def settings(self) -> Mapping[str, Any]:
+        """Settings to build the retriever with."""
+        return {}
+
+    @pytest.fixture
+    def query_text(self) -> str:
+        """A query that at least two of the suite's skills match, food ones among them."""
+        return "cook vegetable soup and bake bread"
+
+    def first_stage(self, library: Library, mode: str) -> Retriever:
+        """The retriever of another mode; override it for a factory that asks for one."""
+        raise LookupError(f"this suite has no first stage {mode!r}: override first_stage()")
+
+    def build(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
+    ) -> Retriever:
+        """A retriever over `library`, as skillcue would build it."""
+        context = RetrieverContext(
+            "under_test", settings, None, lambda mode: self.first_stage(library, mode)
+        )
+        return factory(library, context)
+
+    @pytest.fixture
+    def library(self) -> Library:
+        """Six skills over several fields."""
+        return make_library(_SKILLS)
+
+    @pytest.fixture
+    def retriever(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
+    ) -> Retriever:
+        return self.build(factory, settings, library)
+
+    def test_it_fills_the_retriever_role(self, retriever: Retriever, library: Library) -> None:
+        assert isinstance(retriever, Retriever)
+        assert retriever.fingerprint
+        assert retriever.generation == library.generation
+
+    def test_hits_are_ordered_and_numbered(self, retriever: Retriever, query_text: str) -> None:
+        ranking = retriever.search(Query(query_text, k=6))
+        assert len(ranking.hits) >= 2
+        keys = [(-hit.score, hit.skill.id) for hit in ranking.hits]
+        assert keys == sorted(keys)
+        assert [hit.rank for hit in ranking.hits] == list(range(1, len(ranking.hits) + 1))
+        assert len({hit.skill.id for hit in ranking.hits}) == len(ranking.hits)
+
+    def test_the_same_query_gives_the_same_ranking(
+        self, retriever: Retriever, query_text: str
+    ) -> None:
+        first, second = (retriever.search(Query(query_text, k=6)) for _ in range(2))
+        assert first.hits == second.hits
+
+    def test_order_of_insertion_does_not_matter(
+        self,
+        factory: RetrieverFactory,
+        settings: Mapping[str, Any],
+        library: Library,
+        query_text: str,
+    ) -> None:
+        turned = Library(library.generation, library.skills[::-1])
+        query = Query(query_text, k=6)
+        hits = [
+            [
+                (hit.skill.id, hit.score)
+                for hit in self.build(factory, settings, lib).search(query).hits
+            ]
+            for lib in (library, turned)
+        ]
+        assert [h[0] for h in hits[0]] == [h[0] for h in hits[1]]
+        assert [h[1] for h in hits[0]] == pytest.approx([h[1] for h in hits[1]])
+
+    def test_k_is_clipped_to_the_library(self, retriever: Retriever, query_text: str) -> None:
+        assert len(retriever.search(Query(query_text, k=1)).hits) == 1
+        assert 2 <= len(retriever.search(Query(query_text, k=1000)).hits) <= len(_SKILLS)
+
+    def test_offset_continues_the_ranking(self, retriever: Retriever, query_text: str) -> None:
+        whole = retriever.search(Query(query_text, k=6)).hits
+        rest = retriever.search(Query(query_text, k=5, offset=1)).hits
+        assert rest == whole[1:]
+        assert retriever.search(Query(query_text, k=5, offset=1000)).hits == ()
+
+    @pytest.mark.parametrize("size", [0, 1, 2, 3])
+    def test_small_libraries(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any], size: int
+    ) -> None:
+        retriever = self.build(factory, settings, make_library(_SKILLS[:size]))
+        hits = retriever.search(Query("fill in a pdf form", k=3)).hits
+        assert len(hits) <= size
+        if size:
+            assert hits[0].skill.name == "pdf-forms"
+
+    @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "?!", "🙂", "x" * 100_000])
+    def test_odd_queries_do_not_raise(self, retriever: Retriever, text: str) -> None:
+        assert len(retriever.search(Query(text, k=3)).hits) <= 3
+
+    @pytest.mark.parametrize(
+        ("wanted", "names"),
+        [
+            (("category", "food"), {"bread", "soup"}),
+            (("category", "food/quick"), {"soup"}),
+            (("tag", "vegan"), {"soup"}),
+            (("source", "market"), {"csv-clean"}),
+            (("trust", "trusted"), {s.name for s in _SKILLS if s.trust == "trusted"}),
+        ],
+    )
+    def test_filters_apply_before_the_top_k(
+        self, retriever: Retriever, query_text: str, wanted: tuple[str, str], names: set[str]
+    ) -> None:
+        text = f"{query_text} clean csv tables"
+        hits = retriever.search(Query(text, k=1, filters=(wanted,))).hits
+        assert len(hits) == 1
+        assert hits[0].skill.name in names
+        every = retriever.search(Query(text, k=6, filters=(wanted,))).hits
+        assert {hit.skill.name for hit in every} <= names
+
+    def test_scope_hides_skills_before_the_top_k(
+        self, retriever: Retriever, query_text: str
+    ) -> None:
+        best = retriever.search(Query(query_text, k=1)).hits[0].skill
+        hidden = Scope("not-the-best", lambda skill: skill.id != best.id)
+        hits = retriever.search(Query(query_text, k=1, scope=hidden)).hits
+        assert hits
+        assert hits[0].skill.id != best.id
+        nothing = Scope("nothing", lambda skill: False)
+        assert retriever.search(Query(query_text, scope=nothing)).hits == ()
+
+    def test_hits_are_the_librarys_own_skills(
+        self, retriever: Retriever, library: Library, query_text: str
+    ) -> None:
+        for hit in retriever.search(Query(query_text, k=6)).hits:
+            assert hit.skill in library.skills
+
+    def test_identical_skills_tie_by_id(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any]
+    ) -> None:
+        twin = make_skill("twin", "Fold paper cranes.", "Fold it.")
+        twins = [replace(twin, id=f"twin@{place}") for place in "cab"]
+        library = make_library([*twins, *_SKILLS])
+        hits = self.build(factory, settings, library).search(Query("fold paper cranes", k=3)).hits
+        assert [hit.skill.id for hit in hits] == ["twin@a", "twin@b", "twin@c"]
+
+    def test_settings_are_part_of_the_fingerprint_not_the_library(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
+    ) -> None:
+        one = self.build(factory, settings, library)
+        other = self.build(factory, settings, make_library(_SKILLS[:2]))
+        assert one.fingerprint == other.fingerprint
+        assert one.generation != other.generation
+
+    def test_threads_get_the_same_answer(self, retriever: Retriever, query_text: str) -> None:
+        expected = retriever.search(Query(query_text, k=6)).hits
+        answers: list[tuple[Any, ...]] = []
+        threads = [
+            threading.Thread(
+                target=lambda: answers.append(retriever.search(Query(query_text, k=6)).hits)
+            )
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == [expected] * len(threads)
+
+    def test_no_standard_test_is_overridden(self) -> None:
+        """A replaced or deleted standard test must say why, as an xfail with a reason."""
+        for name in [n for n in vars(RetrieverConformance) if n.startswith("test_")]:
+            own = getattr(type(self), name, None)
+            if own is getattr(RetrieverConformance, name):
+                continue
+            marks = [m for m in getattr(own, "pytestmark", []) if m.name == "xfail"]
+            assert marks, f"{name} is overridden or deleted without xfail"
+            assert all(m.kwargs.get("reason") for m in marks), f"{name}: xfail needs a reason"
