@@ -184,7 +184,7 @@ def _load_entry_point(manager: SkillcuePluginManager, entry: importlib.metadata.
     except Exception as error:  # one bad plugin must not stop the host: named, logged, skipped
         dist = entry.dist
         where = f"{dist.name} {dist.version}" if dist else "unknown distribution"
-        log.warning("plugin %s (%s) is not loaded: %s", entry.name, where, error)
+        log.warning("plugin %s (%s) is not loaded", entry.name, where, exc_info=error)
 
 
 def _names(text: str) -> set[str]:

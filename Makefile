@@ -1,0 +1,65 @@
+# Every target makes the virtual environment it needs; the second run is quick.
+# pip's own settings (index, proxy, constraints) are honoured: nothing here overrides them.
+
+PYTHON ?= python3
+VENV ?= .venv
+FLOOR_VENV ?= .venv-floor
+SKILLS ?= examples/skills
+BENCH_DATA ?=
+PIP = -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint types test-floor bench docs clean
+
+help:
+	@echo "make demo                  the main job on the example library, in both frameworks"
+	@echo "make demo SKILLS=/a/path   the same on your own skills"
+	@echo "make test                  tests, ruff, mypy, import-linter"
+	@echo "make test-floor            framework tests with the oldest supported versions"
+	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools)"
+	@echo "make docs                  generated parts of the documentation"
+
+demo: $(VENV)/.installed-demo
+	@$(VENV)/bin/skillcue demo --skills "$(SKILLS)"
+
+test: lint types
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+
+types: $(VENV)/.installed-dev
+	$(VENV)/bin/mypy
+
+test-floor: $(FLOOR_VENV)/.installed
+	$(FLOOR_VENV)/bin/python -m pytest tests/langgraph tests/llamaindex tests/hooks \
+		-o filterwarnings=default -p no:cacheprovider
+
+bench: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
+
+docs: $(VENV)/.installed-dev
+	$(VENV)/bin/python docs/generate_hooks_reference.py
+	$(VENV)/bin/python docs/generate_diagnostics_reference.py
+
+clean:
+	rm -rf $(VENV) $(FLOOR_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "skillcue needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-demo: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) -e ".[all]"
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.installed-demo
+
+$(FLOOR_VENV)/.installed: pyproject.toml tests/floor-requirements.txt
+	$(PYTHON) -m venv $(FLOOR_VENV)
+	$(FLOOR_VENV)/bin/python $(PIP) -r tests/floor-requirements.txt -e .
+	@touch $@

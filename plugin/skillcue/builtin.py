@@ -1,0 +1,51 @@
+"""The built-in plugins; they use the same hooks as a stranger's plugin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import skillcue_adapters.register
+
+from skillcue_hooks import hookimpl
+
+if TYPE_CHECKING:
+    from skillcue.facade import SkillCue
+
+__all__ = ["AttachLangGraph", "AttachLlamaIndex", "plugins"]
+
+
+class AttachLangGraph:
+    """``cue.attach`` for LangGraph; loads the integration only when LangGraph is in use."""
+
+    @hookimpl(trylast=True)
+    def skillcue_attach(self, target: Any, cue: SkillCue, options: Mapping[str, Any]) -> Any:
+        """Take the target if it is a graph builder or a compiled graph."""
+        if "langgraph" not in sys.modules:
+            return None
+        from skillcue.langgraph_attach import attach_graph
+
+        return attach_graph(target, cue, options)
+
+
+class AttachLlamaIndex:
+    """``cue.attach`` for LlamaIndex; loads the integration only when LlamaIndex is in use."""
+
+    @hookimpl(trylast=True)
+    def skillcue_attach(self, target: Any, cue: SkillCue, options: Mapping[str, Any]) -> Any:
+        """Take the target if it is an agent or an agent workflow."""
+        if "llama_index.core" not in sys.modules:
+            return None
+        from skillcue.llamaindex import attach_agent
+
+        return attach_agent(target, cue, options)
+
+
+def plugins() -> dict[str, object]:
+    """Name to plugin, in order of registration."""
+    return {
+        "builtin": skillcue_adapters.register,
+        "langgraph": AttachLangGraph(),
+        "llamaindex": AttachLlamaIndex(),
+    }

@@ -1,0 +1,42 @@
+"""What the user passes as ``cache``, turned into a store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.protocols import CacheStore
+
+__all__ = ["CacheSpec", "open_cache"]
+
+CacheSpec = str | os.PathLike[str] | CacheStore | Literal[False] | None
+
+
+def open_cache(cache: CacheSpec) -> tuple[CacheStore | None, Path | None]:
+    """(store, folder for persisted indexes).
+
+    Args:
+        cache: None is a memory cache, a folder adds a cache on disk behind it, a `CacheStore` is
+            used as it is, False caches nothing.
+
+    Raises:
+        ConfigurationError: `cache` is something else, or a file where a folder should be.
+    """
+    if cache is False:
+        return None, None
+    from skillcue_adapters.caching import DiskStore, MemoryStore, TieredStore
+
+    if cache is None:
+        return MemoryStore(), None
+    if isinstance(cache, str | os.PathLike):
+        folder = Path(cache).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise ConfigurationError(f"The cache {folder} is a file.", "Pass a folder.")
+        return TieredStore(MemoryStore(), DiskStore(folder / "rankings")), folder
+    if isinstance(cache, CacheStore):
+        return cache, None
+    raise ConfigurationError(
+        f"cache is a {type(cache).__name__}.", "Pass None, a folder, a CacheStore or False."
+    )

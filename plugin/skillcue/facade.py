@@ -1,0 +1,400 @@
+"""`SkillCue`: one library, one index, one decision object."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from skillcue import builtin
+from skillcue.caches import CacheSpec, open_cache
+from skillcue.engine import Engine, registered_factories
+from skillcue.library.live import LiveLibrary
+from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.loading import load_skill
+from skillcue.mode import requested_mode
+from skillcue.policy import combined_scope
+from skillcue.pull import PullTools
+from skillcue.push.advisor import Advisor
+from skillcue.push.settings import PushSettings
+from skillcue.sources import SourceSpec, open_sources
+from skillcue_hooks.contracts import (
+    Advice,
+    Diagnostic,
+    LoadedSkill,
+    Query,
+    Ranking,
+    Scope,
+    Skill,
+    Trust,
+    Turn,
+)
+from skillcue_hooks.errors import (
+    AttachError,
+    ConfigurationError,
+    StrictLibraryError,
+    UnknownSettingError,
+)
+from skillcue_hooks.manager import build_manager
+
+__all__ = ["DEFAULT_MODE", "SkillCue"]
+
+DEFAULT_MODE = "bm25"
+
+
+class SkillCue:
+    """A library of skills, ready to be asked (pull) and to advise (push).
+
+    Building one checks that the sources exist; files are read and the index is built when it is
+    first used, or at once with ``wait=True``. Safe to share between threads, agents and event
+    loops.
+
+    Args:
+        sources: A folder of skills, a skill's own folder, or several of them, earlier ones
+            taking precedence; also `SkillSource` objects and texts that a plugin opens.
+        mode: Default retrieval mode.
+        cache: None caches rankings in memory; a folder adds a cache on disk that survives
+            restarts; a `CacheStore` is used as it is; False caches nothing.
+        trust: Trust level of the folders passed here. Untrusted skills are never pushed.
+        wait: Read the library and build the default index before returning.
+        nudge: For agents without push: add two short instructions, to the system prompt and to
+            the first user message of a request, that make models use the pull tools.
+        strict: Reject files that are not clean, and raise if there are any.
+        push: Limits and thresholds of the advisor.
+        modes: Settings by mode name, such as ``{"bm25": {"k1": 1.2}}``.
+        plugins: Plugin objects, besides installed ones.
+        block_plugins: Names of plugins that are not loaded.
+        recheck: When files are looked at again: ``auto`` before every turn while that is quick,
+            else in the background; ``always``; ``background``; ``manual`` (only `refresh`).
+
+    Raises:
+        LibraryNotFoundError: A source does not exist.
+        UnknownModeError: `mode` or a key of `modes` is not registered.
+        UnknownSettingError: A keyword that no setting has.
+        StrictLibraryError: ``strict=True``, ``wait=True`` and a file is not clean.
+        PluginError: A plugin breaks the contract of a hook.
+
+    Example:
+        >>> with SkillCue("examples/skills") as cue:
+        ...     cue.lookup("fill in a pdf form", k=1).hits[0].skill.name
+        'pdf-form-filling'
+    """
+
+    def __init__(
+        self,
+        sources: SourceSpec | Iterable[SourceSpec],
+        *,
+        mode: str = DEFAULT_MODE,
+        cache: CacheSpec = None,
+        trust: Trust = "trusted",
+        wait: bool = False,
+        nudge: bool = False,
+        strict: bool = False,
+        push: PushSettings | None = None,
+        modes: Mapping[str, Mapping[str, Any]] | None = None,
+        plugins: Sequence[object] = (),
+        block_plugins: Sequence[str] = (),
+        recheck: Literal["auto", "always", "background", "manual"] = "auto",
+        **unknown: Any,
+    ) -> None:
+        if unknown:
+            known = inspect.signature(SkillCue).parameters
+            raise UnknownSettingError(next(iter(unknown)), [n for n in known if n != "unknown"])
+        if trust not in ("trusted", "untrusted"):
+            raise ConfigurationError(f"trust is {trust!r}.", 'Use "trusted" or "untrusted".')
+        self.plugins = build_manager(builtin.plugins(), plugins, block_plugins)
+        self.nudge = nudge
+        self.push = push or PushSettings()
+        self.default_mode = mode
+        self._strict = strict
+        store, cache_dir = open_cache(cache)
+        self._engine = Engine(
+            registered_factories(self.plugins), dict(modes or {}), store, cache_dir
+        )
+        self._engine.check_mode(mode)
+        self._live = LiveLibrary(
+            open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
+            assess=self._assess,
+            recheck=recheck,
+        )
+        self._advisor = Advisor(self, self.push, "skill_load")
+        if wait:
+            self.wait_ready()
+
+    # pull
+
+    def lookup(
+        self,
+        text: str,
+        k: int = 5,
+        mode: str | None = None,
+        context: str = "",
+        offset: int = 0,
+        *,
+        filters: Mapping[str, str] | None = None,
+        run_context: Mapping[str, Any] | None = None,
+    ) -> Ranking:
+        """Search the library.
+
+        Args:
+            text: What is looked for.
+            k: Number of hits, 1 or more.
+            mode: Retrieval mode; None takes ``with skill_mode(...)``, then plugins, then the
+                default.
+            context: A second view: the conversation or task the search is made for.
+            offset: Hits to skip, 0 or more.
+            filters: Fields that must match: tag, category, source, trust.
+            run_context: Run-time values for policy plugins.
+
+        Raises:
+            UnknownModeError: The mode is not registered.
+            ConfigurationError: `k` or `offset` is out of range, or a filter field is unknown.
+        """
+        if k < 1 or offset < 0:
+            raise ConfigurationError(
+                f"k is {k} and offset is {offset}.", "Use k from 1 and offset from 0."
+            )
+        wrong = set(filters or {}) - {"tag", "category", "source", "trust"}
+        if wrong:
+            raise UnknownSettingError(min(wrong), ("tag", "category", "source", "trust"))
+        snapshot = self.snapshot()
+        query = Query(
+            text,
+            context=context,
+            k=k,
+            offset=offset,
+            filters=tuple(sorted((filters or {}).items())),
+            scope=self.scope(run_context or {}, snapshot),
+        )
+        chosen = requested_mode(mode) or self.choose_mode(Turn(text, context), snapshot)
+        ranking = self.search(query, chosen, snapshot)
+        self.plugins.notify("skillcue_looked_up", query=query, ranking=ranking)
+        return ranking
+
+    def load(
+        self,
+        name: str,
+        file: str | None = None,
+        page: int = 1,
+        *,
+        run_context: Mapping[str, Any] | None = None,
+    ) -> LoadedSkill:
+        """Read a skill, or a file beside it.
+
+        Args:
+            name: A name as listed, or an id.
+            file: Path relative to the skill's folder; None for the skill itself.
+            page: Page of a long text, from 1.
+            run_context: Run-time values for policy plugins.
+
+        Raises:
+            SkillNotFoundError: No visible skill has that name.
+            SkillFileError: The file or page does not exist.
+        """
+        snapshot = self.snapshot()
+        loaded = load_skill(snapshot, name, file, page, self.scope(run_context or {}, snapshot))
+        self.plugins.notify("skillcue_loaded", loaded=loaded)
+        return loaded
+
+    def list(self, *, run_context: Mapping[str, Any] | None = None) -> tuple[Skill, ...]:
+        """All searchable skills, by name and id."""
+        snapshot = self.snapshot()
+        scope = self.scope(run_context or {}, snapshot)
+        skills = snapshot.library.skills
+        allowed = [s for s in skills if scope is None or scope.allows(s)]
+        return tuple(sorted(allowed, key=lambda skill: (skill.name.casefold(), skill.id)))
+
+    def tools(self, prefix: str = "") -> PullTools:
+        """The pull tools as plain functions that return text, for any framework.
+
+        Args:
+            prefix: Put in front of the tools' names.
+        """
+        return PullTools(self, prefix)
+
+    # push
+
+    def advise(
+        self,
+        messages: Sequence[Any],
+        mode: str | None = None,
+        *,
+        run_context: Mapping[str, Any] | None = None,
+    ) -> Advice:
+        """The decision on the newest user turn of `messages`.
+
+        Args:
+            messages: LangChain or LlamaIndex messages, or OpenAI-style dicts.
+            mode: Retrieval mode; None as in `lookup`.
+            run_context: Run-time values for policy plugins.
+
+        Raises:
+            UnknownModeError: The mode is not registered. Other failures give no advice.
+        """
+        plan = self._advisor.plan(messages, mode=requested_mode(mode), run_context=run_context)
+        return plan.advice
+
+    def advisor(self, load_tool: str | None) -> Advisor:
+        """An advisor with a memory of its own, as the framework integrations use it.
+
+        Args:
+            load_tool: Name of the load tool the agent has, None when it has none.
+        """
+        return Advisor(self, self.push, load_tool)
+
+    def attach(self, target: Any, **options: Any) -> Any:
+        """Insert the pull tools and the push advisor into an agent.
+
+        Args:
+            target: A LangGraph ``StateGraph`` builder (``model="node"`` and ``tools="node"`` name
+                its nodes), a LlamaIndex agent or ``AgentWorkflow``, or what a plugin knows.
+            options: For the plugin that takes the target.
+
+        Returns:
+            The object to use from now on.
+
+        Raises:
+            AttachError: Nobody knows such a target, or it lacks what is needed.
+        """
+        attached = self.plugins.hook.skillcue_attach(target=target, cue=self, options=options)
+        if attached is None:
+            raise AttachError(
+                f"Nothing knows how to attach to {type(target).__module__}."
+                f"{type(target).__qualname__}.",
+                "Pass a StateGraph builder, a LlamaIndex agent or an AgentWorkflow; for "
+                "create_agent and deepagents pass middleware=[SkillMiddleware(cue)].",
+            )
+        return attached
+
+    # library
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Names of the registered modes, sorted."""
+        return self._engine.modes
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything in the library that is not clean."""
+        return self.snapshot().diagnostics
+
+    def refresh(self) -> bool:
+        """Look at the files now; True when anything changed."""
+        before = self._live.snapshot().generation
+        return self._live.refresh().generation != before
+
+    def wait_ready(self, timeout: float | None = None) -> bool:
+        """Read the library and build the index of the default mode.
+
+        Args:
+            timeout: Seconds to wait; None waits until it is done.
+
+        Returns:
+            Whether it is ready.
+
+        Raises:
+            StrictLibraryError: ``strict=True`` and a file is not clean.
+        """
+        failures: list[Exception] = []
+
+        def work() -> None:
+            try:
+                self._make_ready()
+            except Exception as error:  # noqa: BLE001  # carried over to the caller's thread
+                failures.append(error)
+
+        thread = threading.Thread(target=work, name="skillcue-ready", daemon=True)
+        thread.start()
+        thread.join(timeout)
+        if failures:
+            raise failures[0]
+        return not thread.is_alive()
+
+    def close(self) -> None:
+        """Stop background work and release the cache."""
+        self._live.close()
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # asynchronous twins: the same work in a worker thread, context variables included
+
+    async def alookup(self, text: str, *args: Any, **kwargs: Any) -> Ranking:
+        """`lookup` off the event loop."""
+        return await asyncio.to_thread(self.lookup, text, *args, **kwargs)
+
+    async def aload(self, name: str, *args: Any, **kwargs: Any) -> LoadedSkill:
+        """`load` off the event loop."""
+        return await asyncio.to_thread(self.load, name, *args, **kwargs)
+
+    async def aadvise(self, messages: Sequence[Any], *args: Any, **kwargs: Any) -> Advice:
+        """`advise` off the event loop."""
+        return await asyncio.to_thread(self.advise, messages, *args, **kwargs)
+
+    # what push builds on (`skillcue.push.decide.PushHost`)
+
+    def snapshot(self) -> LibrarySnapshot:
+        """The library now, looked at again when due."""
+        return self._live.snapshot()
+
+    def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
+        """What the policy plugins allow; None when there is no policy."""
+        return combined_scope(self.plugins, run_context, snapshot.library)
+
+    def check_mode(self, mode: str) -> str:
+        """`mode` itself.
+
+        Raises:
+            UnknownModeError: It is not registered.
+        """
+        return self._engine.check_mode(mode)
+
+    def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
+        """The mode of a turn for which nobody named one: a plugin's choice, else the default."""
+        chosen = self.plugins.first(
+            "skillcue_select_mode",
+            turn=turn,
+            default=self.default_mode,
+            library_size=len(snapshot.library.skills),
+        )
+        return self._engine.check_mode(chosen) if chosen else self.default_mode
+
+    def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
+        """`query` in `mode` over exactly this snapshot."""
+        return self._engine.search(query, mode, snapshot.library)
+
+    def load_name(self, skill: Skill) -> str:
+        """The shortest name that loads exactly `skill`."""
+        return self.snapshot().load_name(skill)
+
+    def _assess(self, skill: Skill) -> tuple[Diagnostic, ...] | None:
+        failed: list[Exception] = []
+        found = self.plugins.collect(
+            "skillcue_assess_skill", lambda _plugin, error: failed.append(error), skill=skill
+        )
+        if failed:  # the library marks a skill untrusted when its assessment raises
+            raise failed[0]
+        return tuple(item for findings in found for item in findings) or None
+
+    def _make_ready(self) -> None:
+        snapshot = self.snapshot()
+        dirty = [d for d in snapshot.diagnostics if d.severity == "error"]
+        if self._strict and dirty:
+            first = dirty[0]
+            raise StrictLibraryError(
+                f"{len(dirty)} problems in the library, first {first.path}: {first.message}",
+                first.remedy,
+            )
+        self._engine.retriever(self.default_mode, snapshot.library)

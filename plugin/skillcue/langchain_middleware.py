@@ -1,0 +1,168 @@
+"""``SkillMiddleware``: pull tools and push advice for ``create_agent`` and deepagents."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from skillcue.langchain_run import advice_event, current_run
+from skillcue.langchain_state import RECORDS_KEY, merge_records
+from skillcue.langchain_tools import skill_tools
+from skillcue.nudges import system_nudge, user_nudge
+from skillcue.placement import Placement, append_text, own_advice_message, place
+from skillcue.push.advisor import Advisor, Plan
+from skillcue.push.messages import view_messages
+from skillcue_hooks.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from skillcue.facade import SkillCue
+
+__all__ = ["SkillMiddleware"]
+
+log = logging.getLogger("skillcue.langchain")
+
+
+class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives an agent the pull tools, and each model request the advice on its user turns.
+
+    The advice is put into a copy of the request; stored state never holds it.
+
+    Args:
+        cue: The library.
+        push: Advise on user turns.
+        pull: Bring the three tools.
+        prefix: Put in front of the tools' names, for two libraries in one agent.
+        name: Name of the middleware; must differ between instances in one agent. In deepagents,
+            ``"SkillsMiddleware"`` takes the place of its own skills middleware, in sub-agents too.
+        placement: ``inline`` puts advice into the user message, ``own_message`` behind it.
+
+    Raises:
+        ConfigurationError: The agent has a tool of its own under one of the tools' names; raised
+            before the first model call.
+    """
+
+    def __init__(
+        self,
+        cue: SkillCue,
+        *,
+        push: bool = True,
+        pull: bool = True,
+        prefix: str = "",
+        name: str | None = None,
+        placement: Placement = "inline",
+    ) -> None:
+        super().__init__()
+        self._cue = cue
+        self._push = push
+        self._name = name or f"SkillMiddleware{f'[{prefix}]' if prefix else ''}"
+        self._records_key = f"{prefix}{RECORDS_KEY}"
+        self._own_message = own_advice_message if placement == "own_message" else None
+        self._pull = cue.tools(prefix)
+        self.tools: Sequence[BaseTool] = skill_tools(cue, prefix=prefix) if pull else []
+        self._advisors: dict[str | None, Advisor] = {
+            load_tool: cue.advisor(load_tool) for load_tool in (self._pull.load_name, None)
+        }
+        self.state_schema = _state_schema(self._records_key)
+
+    @property
+    def name(self) -> str:
+        """Name of the middleware in its agent."""
+        return self._name
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Add the advice to the request; see `AgentMiddleware.wrap_model_call`."""
+        changed, plan = self._prepare(request)
+        self._announce(request, plan)
+        return self._finish(request, handler(changed), plan)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """As `wrap_model_call`, with the retrieval in a worker thread."""
+        changed, plan = await asyncio.to_thread(self._prepare, request)
+        self._announce(request, plan)
+        return self._finish(request, await handler(changed), plan)
+
+    def _prepare(self, request: ModelRequest[Any]) -> tuple[ModelRequest[Any], Plan]:
+        load_tool = self._bound_load_tool(request)
+        run = current_run()
+        if not self._push:
+            if run.mode:
+                self._cue.check_mode(run.mode)
+            return (self._nudged(request) if self._cue.nudge and self.tools else request), Plan()
+        plan = self._advisors[load_tool].plan(
+            request.messages,
+            mode=run.mode,
+            records=request.state.get(self._records_key),
+            run_context=run.context,
+        )
+        if not plan.placements:
+            return request, plan
+        messages = place(request.messages, plan.placements, self._own_message)
+        return request.override(messages=messages), plan
+
+    def _bound_load_tool(self, request: ModelRequest[Any]) -> str | None:
+        """Name of our load tool if this request has it: advice must not name an unbound tool."""
+        ours = {tool.name: tool for tool in self.tools}
+        bound: set[str] = set()
+        for tool in request.tools:
+            name = getattr(tool, "name", None)
+            if name in ours and tool is not ours[name]:
+                raise ConfigurationError(
+                    f"The agent has another tool named {name!r}, which would silently replace "
+                    "the skill tool.",
+                    'Rename it, or use SkillMiddleware(cue, prefix="my_").',
+                )
+            if name in ours:
+                bound.add(name)
+        return self._pull.load_name if self._pull.load_name in bound else None
+
+    def _nudged(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        lookup, load = self._pull.lookup_name, self._pull.load_name
+        system = request.system_message
+        text = system_nudge(lookup, load)
+        changed = SystemMessage(text) if system is None else append_text(system, text)
+        views = view_messages(request.messages)
+        first = next((i for i, v in enumerate(views) if v.role == "user" and not v.system_made), -1)
+        messages = place(request.messages, [(first, user_nudge(lookup, load))])
+        return request.override(system_message=changed, messages=messages)
+
+    def _announce(self, request: ModelRequest[Any], plan: Plan) -> None:
+        if plan.fresh:
+            current_run().write(advice_event(plan))
+
+    def _finish(
+        self, request: ModelRequest[Any], response: ModelResponse[Any], plan: Plan
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        stored = request.state.get(self._records_key)
+        if not plan.records or plan.records == stored:
+            return response
+        command: Command[Any] = Command(update={self._records_key: dict(plan.records)})
+        return ExtendedModelResponse(model_response=response, command=command)
+
+
+def _state_schema(key: str) -> type[AgentState[Any]]:
+    """A state with one private key; the reducer comes last, where LangGraph looks for it."""
+    annotation = NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr, merge_records]]
+    namespace = {"__annotations__": {key: annotation}, "__module__": __name__}
+    return type(AgentState)("SkillState", (AgentState,), namespace)  # type: ignore[return-value]

@@ -1,0 +1,168 @@
+"""Files beside a SKILL.md: listed, resolved and read without ever leaving the skill's folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from skillcue.library.characters import clean
+from skillcue.library.decoding import decode
+from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
+from skillcue.library.opening import inside, read_regular
+from skillcue.library.walker import is_pruned, is_skill_file
+from skillcue_hooks.errors import SkillFileError, closest_names
+
+__all__ = ["FileListing", "list_files", "read_file_text", "resolve_file"]
+
+_NAMED_IN_ERRORS = 20
+"""File names listed in an error message."""
+_WINDOWS_ROOT = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, slots=True)
+class FileListing:
+    """The files beside a SKILL.md.
+
+    Attributes:
+        paths: Relative POSIX paths, sorted.
+        complete: False when there are more than were listed.
+    """
+
+    paths: tuple[str, ...]
+    complete: bool = True
+
+
+def list_files(
+    base_dir: Path, limit: int = 200, limits: ReadLimits = DEFAULT_LIMITS
+) -> FileListing:
+    """The files of a skill except SKILL.md itself.
+
+    Hidden ones, those in pruned folders and links that leave the folder are not part of it.
+
+    Args:
+        base_dir: The skill's folder.
+        limit: At most this many paths are returned.
+        limits: ``walk_depth`` and ``listed_entries`` bound the search.
+    """
+    search = _Search(base_dir, limits)
+    paths = sorted(search.run())
+    return FileListing(tuple(paths[:limit]), search.complete and len(paths) <= limit)
+
+
+def resolve_file(base_dir: Path, name: str, limits: ReadLimits = DEFAULT_LIMITS) -> Path:
+    """The file beside SKILL.md that `name` means.
+
+    ``./``, backslashes, a missing extension, other case and a bare file name are accepted as
+    long as exactly one file of the skill fits.
+
+    Raises:
+        SkillFileError: No file or several fit, or `name` leads out of the folder. The message
+            names the files there are.
+    """
+    wanted = _relative(name)
+    listing = list_files(base_dir, limits.listed_entries, limits)
+    if is_skill_file(wanted) or wanted in listing.paths:
+        return base_dir / wanted
+    for matches in _looser(wanted):
+        fitting = [path for path in listing.paths if matches(path)]
+        if len(fitting) == 1:
+            return base_dir / fitting[0]
+        if fitting:
+            raise SkillFileError(
+                f"File {name!r} is ambiguous.", f"Use one of: {', '.join(fitting[:_NAMED_IN_ERRORS])}."
+            )
+    raise SkillFileError(f"This skill has no file {name!r}.", _choices(wanted, listing))
+
+
+def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
+    """Text of a file that `resolve_file` returned, without hidden characters.
+
+    Raises:
+        SkillFileError: It is not text, larger than ``limits.file_bytes``, or cannot be read; the
+            message gives path and size, so that another tool can open it.
+    """
+    try:
+        data, status = read_regular(str(path), limits.file_bytes)
+    except OSError as error:
+        raise SkillFileError(
+            f"File {path.name!r} cannot be read: {error.strerror or error}.", f"It is at {path}."
+        ) from error
+    if len(data) > limits.file_bytes:
+        raise SkillFileError(
+            f"File {path.name!r} has {status.st_size} bytes; at most {limits.file_bytes} "
+            "(file_bytes) are read.",
+            f"Open it at {path}.",
+        )
+    decoded = decode(data)
+    cleaned = clean(decoded.text)
+    if b"\x00" in data and decoded.encoding == "utf-8" or 10 * decoded.replaced > len(decoded.text):
+        raise SkillFileError(
+            f"File {path.name!r} is not text ({status.st_size} bytes).", f"It is at {path}."
+        )
+    return cleaned.text
+
+
+class _Search:
+    """Depth-first, names sorted, bounded; remembers whether it came to the end."""
+
+    def __init__(self, base_dir: Path, limits: ReadLimits) -> None:
+        self._base = os.path.realpath(base_dir)
+        self._limits = limits
+        self._seen: set[tuple[int, int]] = set()
+        self._entries = 0
+        self.complete = True
+
+    def run(self) -> Iterator[str]:
+        return self._folder(self._base, "", 0)
+
+    def _folder(self, path: str, prefix: str, depth: int) -> Iterator[str]:
+        if depth > self._limits.walk_depth:
+            self.complete = False
+            return
+        try:
+            state = os.stat(path)
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:  # listed as far as this process may look
+            return
+        if (state.st_dev, state.st_ino) in self._seen:
+            return
+        self._seen.add((state.st_dev, state.st_ino))
+        for entry in entries:
+            self._entries += 1
+            if self._entries > self._limits.listed_entries:
+                self.complete = False
+                return
+            yield from self._entry(entry, prefix, depth)
+
+    def _entry(self, entry: os.DirEntry[str], prefix: str, depth: int) -> Iterator[str]:
+        if entry.is_symlink() and not inside(os.path.realpath(entry.path), [self._base]):
+            return
+        if entry.is_dir():
+            if not is_pruned(entry.name):
+                yield from self._folder(entry.path, f"{prefix}{entry.name}/", depth + 1)
+        elif entry.is_file() and not entry.name.startswith("."):
+            if prefix or not is_skill_file(entry.name):
+                yield prefix + entry.name
+
+
+def _relative(name: str) -> str:
+    """`name` as a relative POSIX path.
+
+    Raises:
+        SkillFileError: It is absolute, empty or goes up.
+    """
+    path = name.strip().strip("\"'`").replace("\\", "/")
+    if path.startswith("/") or _WINDOWS_ROOT.match(path) or "\x00" in path:
+        raise SkillFileError(
+            f"{name!r} is not a path inside the skill.", "Use a path relative to the skill's folder."
+        )
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts:
+        raise SkillFileError(
+            f"{name!r} is not a path inside the skill.", "Use a path relative to the skill's folder."
+        )
+    return "/".join(parts)

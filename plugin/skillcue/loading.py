@@ -1,0 +1,71 @@
+"""``load``: an exact look-up in the snapshot, then one page of text. Never a search."""
+
+from __future__ import annotations
+
+from skillcue.library.files import list_files, read_file_text, resolve_file
+from skillcue.library.snapshot import LibrarySnapshot
+from skillcue_hooks.contracts import LoadedSkill, Scope
+from skillcue_hooks.errors import SkillFileError
+
+__all__ = ["PAGE_CHARS", "load_skill", "split_pages"]
+
+PAGE_CHARS = 32_000
+"""Most characters on one page, about 8,000 tokens; longer texts are split between lines."""
+
+
+def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
+    """`text` in pages of at most `limit` characters; joined they are `text` again.
+
+    Breaks after a line where one ends in the second half of a page, else anywhere.
+    """
+    pages = []
+    start = 0
+    while len(text) - start > limit:
+        newline = text.rfind("\n", start + limit // 2, start + limit)
+        end = newline + 1 if newline >= 0 else start + limit
+        pages.append(text[start:end])
+        start = end
+    return [*pages, text[start:]]
+
+
+def load_skill(
+    snapshot: LibrarySnapshot, name: str, file: str | None, page: int, scope: Scope | None
+) -> LoadedSkill:
+    """One page of a skill's body, or of a file beside it.
+
+    Raises:
+        SkillNotFoundError: No visible skill has that name; carries the closest ones.
+        SkillFileError: The file does not exist, lies outside the folder, is no text, or has
+            fewer pages.
+    """
+    skill = snapshot.resolve(name, scope)
+    source = snapshot.source_of(skill)
+    base_dir = source.base_dir(skill)
+    files = tuple(list_files(base_dir)) if base_dir else ()
+    shown_file = None
+    if file is None:
+        text = source.read_body(skill)
+    else:
+        if base_dir is None:
+            raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
+        path = resolve_file(base_dir, file)
+        shown_file = path.relative_to(base_dir).as_posix()
+        text = read_file_text(path)
+    pages = split_pages(text)
+    if page > len(pages):
+        raise SkillFileError(
+            f"{shown_file or skill.name} has {len(pages)} pages, not {page}.",
+            f"Pass a page from 1 to {len(pages)}.",
+        )
+    chosen = pages[page - 1]
+    return LoadedSkill(
+        skill=skill,
+        text=chosen,
+        base_dir=base_dir,
+        files=files,
+        shown=len(chosen),
+        total=len(text),
+        page=page,
+        pages=len(pages),
+        file=shown_file,
+    )

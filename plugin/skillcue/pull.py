@@ -1,0 +1,301 @@
+"""Pull: ``skill_lookup``, ``skill_load`` and ``skill_list`` without any framework.
+
+The answers are text for a model to read. Nothing is ever raised: a wrong argument is coerced,
+clamped with a remark, or answered with an error that names the cure.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from skillcue.push.budget import shorten
+from skillcue.push.messages import view_messages
+from skillcue.push.render import escape
+from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded
+from skillcue_hooks import Hit, LoadedSkill, Skill
+from skillcue_hooks.errors import SkillcueError
+
+if TYPE_CHECKING:
+    from skillcue.facade import SkillCue
+
+__all__ = ["TOOL_DESCRIPTIONS", "PullTools", "ToolAnswer"]
+
+log = logging.getLogger("skillcue.pull")
+
+MAX_K = 20
+"""Most hits one lookup returns."""
+LIST_PAGE = 50
+"""Skills on one page of ``skill_list``."""
+LINE_CHARS = 300
+"""Longest description in a result list, characters."""
+FILES_SHOWN = 40
+"""Most files beside a skill that ``skill_load`` names."""
+
+TOOL_DESCRIPTIONS: Mapping[str, str] = {
+    "lookup": (
+        "Search the skill library: instructions written by experts for particular kinds of task. "
+        "Call it before starting a task that may have a known good procedure. Returns names and "
+        "descriptions, best first; read one with the load tool. `query`: 5 to 15 words that "
+        "describe the task. `k`: number of results, 1 to 20. `offset`: skip that many results, "
+        "to see more of the same search."
+    ),
+    "load": (
+        "Read the instructions of one skill, or one file that belongs to it. `name`: a name or "
+        "id as shown by lookup or list. `file`: a path relative to the skill's folder, as shown "
+        "when the skill is loaded. `page`: long texts come in pages, from 1."
+    ),
+    "list": (
+        "List the skills of the library by name, a page at a time. Prefer the lookup tool, which "
+        "searches. `page`: from 1."
+    ),
+}
+"""What the model reads about each tool. Constant, so that the tools block stays cacheable."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The answer of a pull tool.
+
+    Attributes:
+        text: What the model reads.
+        data: The same as small plain data, for programs.
+        error: The call did not do what was asked.
+    """
+
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    error: bool = False
+
+
+class PullTools:
+    """The three pull tools over one `SkillCue`.
+
+    Args:
+        cue: The library.
+        prefix: Put in front of the tools' names, for two libraries in one agent.
+    """
+
+    def __init__(self, cue: SkillCue, prefix: str = "") -> None:
+        self._cue = cue
+        self.lookup_name = f"{prefix}skill_lookup"
+        self.load_name = f"{prefix}skill_load"
+        self.list_name = f"{prefix}skill_list"
+
+    def lookup(
+        self,
+        query: Any,
+        k: Any = 5,
+        offset: Any = 0,
+        *,
+        mode: str | None = None,
+        messages: Sequence[Any] = (),
+        run_context: Mapping[str, Any] | None = None,
+    ) -> ToolAnswer:
+        """Search the library.
+
+        Args:
+            query: What to look for.
+            k: Number of results, 1 to 20; larger values are clamped.
+            offset: Results to skip, 0 or more.
+            mode: Retrieval mode, None for the configured one.
+            messages: The conversation; gives the search a second view.
+            run_context: Run-time values for policy plugins.
+        """
+        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context))
+
+    def load(
+        self,
+        name: Any,
+        file: Any = None,
+        page: Any = 1,
+        *,
+        messages: Sequence[Any] = (),
+        run_context: Mapping[str, Any] | None = None,
+    ) -> ToolAnswer:
+        """Read a skill, or a file beside it.
+
+        Args:
+            name: Name or id.
+            file: Path relative to the skill's folder; None or "" for the skill itself.
+            page: Page, from 1.
+            messages: The conversation; text that stands in it is not sent again.
+            run_context: Run-time values for policy plugins.
+        """
+        return _answered(lambda: self._load(name, file, page, messages, run_context))
+
+    def list(self, page: Any = 1, *, run_context: Mapping[str, Any] | None = None) -> ToolAnswer:
+        """List the library, `LIST_PAGE` skills a page."""
+        return _answered(lambda: self._list(page, run_context))
+
+    def _lookup(
+        self,
+        query: Any,
+        k: Any,
+        offset: Any,
+        mode: str | None,
+        messages: Sequence[Any],
+        run_context: Mapping[str, Any] | None,
+    ) -> ToolAnswer:
+        text = _text("query", query)
+        wanted = _whole("k", k, 5)
+        skip = _whole("offset", offset, 0, least=0)
+        ranking = self._cue.lookup(
+            text,
+            k=min(wanted, MAX_K),
+            mode=mode,
+            context=_conversation(messages),
+            offset=skip,
+            run_context=run_context,
+        )
+        data = {
+            "mode": ranking.mode,
+            "total": ranking.total,
+            "hits": [_hit_data(hit) for hit in ranking.hits],
+        }
+        remark = f" (k is limited to {MAX_K})" if wanted > MAX_K else ""
+        if not ranking.hits:
+            more = "no further skill matches" if skip else "no skill in the library matches"
+            cure = "Try other words for the task, or go on without a skill."
+            return ToolAnswer(f"{more} {escape(text)!r}{remark}. {cure}", data)
+        lines = [f"{ranking.total} skills match{remark}; best first:"]
+        lines += [f"{hit.rank}. {self._line(hit.skill)}" for hit in ranking.hits]
+        seen = skip + len(ranking.hits)
+        if seen < ranking.total:
+            lines.append(f"For more of this search call {self.lookup_name} with offset={seen}.")
+        lines.append(f"Read one with {self.load_name}.")
+        if ranking.degraded:
+            lines.append(f"(quick answer: {escape(ranking.degraded)})")
+        return ToolAnswer("\n".join(lines), data)
+
+    def _load(
+        self,
+        name: Any,
+        file: Any,
+        page: Any,
+        messages: Sequence[Any],
+        run_context: Mapping[str, Any] | None,
+    ) -> ToolAnswer:
+        wanted = _text("name", name)
+        beside = str(file).strip() if file not in (None, "") else None
+        number = _whole("page", page, 1)
+        loaded = self._cue.load(wanted, file=beside, page=number, run_context=run_context)
+        mark = _mark(loaded)
+        data = {
+            "skill": loaded.skill.id,
+            "version": mark.version,
+            "page": loaded.page,
+            "pages": loaded.pages,
+            "file": loaded.file,
+        }
+        seen = loaded_skills(view_messages(messages), self.load_name) if messages else {}
+        if mark in seen.get(loaded.skill.id, ()):
+            return ToolAnswer(
+                f"{loaded.skill.name} is already loaded: its text (version {mark.version}, page "
+                f"{loaded.page} of {loaded.pages}) stands above, unchanged. Follow it.",
+                data,
+            )
+        return ToolAnswer(self._loaded_text(loaded, mark), data)
+
+    def _loaded_text(self, loaded: LoadedSkill, mark: LoadedMark) -> str:
+        lines = [mark_loaded(mark)]
+        if loaded.file is None and loaded.page == 1:
+            lines.append(f"{escape(loaded.skill.name)}: {escape(loaded.skill.description)}")
+            lines += _surroundings(loaded, self.load_name)
+        lines += ["", loaded.text.rstrip("\n")]
+        if loaded.page < loaded.pages:
+            lines.append(
+                f"\n[page {loaded.page} of {loaded.pages}, {loaded.shown} of {loaded.total} "
+                f"characters shown: call {self.load_name} with page={loaded.page + 1} for the "
+                "next]"
+            )
+        return "\n".join(lines)
+
+    def _list(self, page: Any, run_context: Mapping[str, Any] | None) -> ToolAnswer:
+        skills = self._cue.list(run_context=run_context)
+        if not skills:
+            return ToolAnswer("The library holds no skill.", {"total": 0, "skills": []})
+        pages = -(-len(skills) // LIST_PAGE)
+        number = min(_whole("page", page, 1), pages)
+        shown = skills[(number - 1) * LIST_PAGE : number * LIST_PAGE]
+        lines = [f"{len(skills)} skills, page {number} of {pages}:"]
+        lines += [f"- {self._line(skill)}" for skill in shown]
+        if number < pages:
+            lines.append(f"Next page: {self.list_name} with page={number + 1}.")
+        return ToolAnswer(
+            "\n".join(lines), {"total": len(skills), "skills": [skill.id for skill in shown]}
+        )
+
+    def _line(self, skill: Skill) -> str:
+        name = self._cue.load_name(skill)
+        description = escape(shorten(" ".join(skill.description.split()), LINE_CHARS))
+        return f"{escape(name)}: {description}"
+
+
+def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:
+    if loaded.base_dir is None:
+        return []
+    lines = [f"Base directory: {loaded.base_dir} (relative paths below start there)"]
+    if loaded.files:
+        shown = ", ".join(loaded.files[:FILES_SHOWN])
+        more = len(loaded.files) - FILES_SHOWN
+        rest = f" and {more} more" if more > 0 else ""
+        lines.append(f"Files: {shown}{rest} (read one with {load_tool} and file=...)")
+    return lines
+
+
+def _mark(loaded: LoadedSkill) -> LoadedMark:
+    file = loaded.file.replace(" ", "%20") if loaded.file else None
+    version = loaded.skill.content_hash[:12].ljust(12, "0")
+    return LoadedMark(loaded.skill.id, version, loaded.page, loaded.pages, file)
+
+
+def _conversation(messages: Sequence[Any]) -> str:
+    """The newest user message: what the agent is asking on behalf of."""
+    if not messages:
+        return ""
+    users = [v.text for v in view_messages(messages) if v.role == "user" and not v.system_made]
+    return users[-1] if users else ""
+
+
+def _hit_data(hit: Hit) -> dict[str, Any]:
+    return {"id": hit.skill.id, "name": hit.skill.name, "score": round(hit.score, 4)}
+
+
+def _text(argument: str, value: Any) -> str:
+    text = "" if value is None else str(value).strip()
+    if not text:
+        raise SkillcueError(f"`{argument}` is empty.", f"Pass `{argument}` as text.")
+    return text
+
+
+def _whole(argument: str, value: Any, default: int, least: int = 1) -> int:
+    """`value` as a whole number: "3" and 3.0 are 3, None is the default."""
+    if value is None or value == "":
+        return default
+    try:
+        number = int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise SkillcueError(
+            f"`{argument}` is {str(value)[:40]!r}.", f"Pass a whole number from {least}."
+        ) from None
+    if number < least:
+        raise SkillcueError(f"`{argument}` is {number}.", f"Pass a whole number from {least}.")
+    return number
+
+
+def _answered(call: Callable[[], ToolAnswer]) -> ToolAnswer:
+    """`call()`, or an error answer: a raising tool would end the run in most frameworks."""
+    try:
+        return call()
+    except SkillcueError as error:
+        return ToolAnswer(f"Error: {escape(str(error))}", error=True)
+    except Exception as error:  # whatever a source or retriever raises becomes readable text
+        log.exception("a skill tool failed")
+        return ToolAnswer(
+            f"Error: the skill library cannot answer now ({type(error).__name__}). "
+            "Go on without it.",
+            error=True,
+        )

@@ -1,0 +1,1 @@
+"""Push: read a user turn, decide, and put one to three skills, or nothing, into the request."""

@@ -1,0 +1,270 @@
+"""The push advisor: one decision a user turn, replayed byte for byte afterwards.
+
+The advice of a turn is a pure function of the messages up to that turn, the library generation
+and the mode. That is why it can be replayed from memory, from a thread's record, or be worked out
+again in a fresh process, and every request stays a byte prefix of the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from skillcue.push.budget import active_turns
+from skillcue.push.decide import PushHost, decide_turn, fit_budget, read_turn
+from skillcue.push.memo import Decided, Memo, Records, bounded_records, read_record
+from skillcue.push.messages import MessageView, view_messages
+from skillcue.push.settings import PushSettings
+from skillcue.push.turn import UserTurn, loaded_skills, user_turns
+from skillcue_hooks import Advice, Hit, Scope, Skill
+from skillcue_hooks.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from skillcue.library.snapshot import LibrarySnapshot
+
+__all__ = ["Advisor", "Plan"]
+
+log = logging.getLogger("skillcue.push")
+
+NO_TURN = "there is no user message"
+
+_SILENT = Decided("", (), "", "", 0, durable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What push does to one request.
+
+    Attributes:
+        placements: ``(message position, advice block)``, oldest first.
+        records: What the thread may persist.
+        advice: The decision on the newest user turn.
+        fresh: That decision was made just now, not replayed.
+    """
+
+    placements: tuple[tuple[int, str], ...] = ()
+    records: Mapping[str, list[str]] = field(default_factory=dict)
+    advice: Advice = field(default_factory=lambda: Advice("abstain", reason=NO_TURN))
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What stays the same while one request is planned."""
+
+    snapshot: LibrarySnapshot
+    scope: Scope | None
+    views: Sequence[MessageView]
+    turns: Sequence[UserTurn]
+    records: Records
+    requested: str | None
+
+    def memo_key(self, index: int) -> tuple[str, str]:
+        return self.turns[index].digest, self.scope.key if self.scope else ""
+
+    def is_newest(self, index: int) -> bool:
+        return index == len(self.turns) - 1
+
+    def current(self, ids: Sequence[str]) -> list[Skill]:
+        """Those of the skills that still exist and may be seen."""
+        found = (self.snapshot.get(skill_id) for skill_id in ids)
+        return [s for s in found if s and (self.scope is None or self.scope.allows(s))]
+
+
+class Advisor:
+    """Decides on user turns and remembers it; safe to share between threads and agents.
+
+    Args:
+        host: Library, modes and search, usually a `SkillCue`.
+        settings: Limits and thresholds.
+        load_tool: Name of the load tool the agent really has; None when it has none.
+    """
+
+    def __init__(self, host: PushHost, settings: PushSettings, load_tool: str | None) -> None:
+        self._host = host
+        self._settings = settings
+        self._load_tool = load_tool
+        self._memo = Memo(settings.memo_turns)
+
+    def plan(
+        self,
+        messages: Sequence[Any],
+        *,
+        mode: str | None = None,
+        records: Records | None = None,
+        run_context: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """What to add to a request made of `messages`.
+
+        Args:
+            messages: LangChain or LlamaIndex messages, or OpenAI-style dicts; never changed.
+            mode: The mode the user asked for; None lets records, plugins and default decide.
+            records: What an earlier `Plan.records` of this thread said.
+            run_context: Run-time values for policy plugins.
+
+        Raises:
+            ConfigurationError: Such as an unknown mode; raised before anything else happens.
+            MissingExtraError: The mode needs a package that is not installed.
+
+        Any other failure is logged and gives no advice.
+        """
+        if mode is not None:
+            self._host.check_mode(mode)
+        try:
+            return self._plan(messages, mode, records or {}, run_context or {})
+        except (ConfigurationError, MissingExtraError):
+            raise
+        except Exception as error:  # push fails open: an agent must not stop for want of advice
+            log.exception("push failed; the request goes on without advice")
+            return Plan(advice=Advice("abstain", reason=f"push failed: {error!r}"))
+
+    def _plan(
+        self,
+        messages: Sequence[Any],
+        mode: str | None,
+        records: Records,
+        run_context: Mapping[str, Any],
+    ) -> Plan:
+        views = view_messages(messages)
+        turns = user_turns(views, self._settings.context_chars)
+        if not turns:
+            return Plan()
+        snapshot = self._host.snapshot()
+        run = _Run(snapshot, self._host.scope(run_context, snapshot), views, turns, records, mode)
+        decisions: list[Decided] = []
+        fresh = False
+        for index in range(len(turns)):
+            decided = self._recall(run, index)
+            if decided is None and index < self._history_start(len(turns)):
+                decided = _SILENT
+            elif decided is None:
+                decided = self._decide(run, index, decisions)
+                self._memo.put(run.memo_key(index), decided)
+                fresh = run.is_newest(index)
+            decisions.append(decided)
+        advice = decisions[-1].advice or self._replayed(run, decisions[-1])
+        if fresh:
+            self._host.plugins.notify("skillcue_advised", advice=advice)
+        return Plan(
+            placements=self._placements(turns, decisions),
+            records=self._records(turns, decisions),
+            advice=advice,
+            fresh=fresh,
+        )
+
+    def _recall(self, run: _Run, index: int) -> Decided | None:
+        """The decision that was made on this turn before, rendered from the library of now.
+
+        The newest turn keeps the very text it began with, so that an edit in the middle of a
+        tool loop cannot change it, unless the user asks for another mode.
+        """
+        decided = self._memo.get(run.memo_key(index))
+        if decided is None:
+            record = read_record(run.records, run.turns[index].key)
+            if record is None:
+                return None
+            decided = self._render(run, *record)
+        if run.is_newest(index):
+            changed = run.requested is not None and run.requested != decided.mode
+            return None if changed else decided
+        if decided.generation != run.snapshot.generation:
+            return replace(self._render(run, decided.mode, decided.skill_ids), advice=None)
+        return decided
+
+    def _decide(self, run: _Run, index: int, before: Sequence[Decided]) -> Decided:
+        turn = run.turns[index]
+        loaded = self._loaded(run, turn.position)
+        record = read_turn(turn, run.snapshot, run.scope, self._shown(before), loaded)
+        mode = run.requested or self._host.choose_mode(record, run.snapshot)
+        try:
+            advice = decide_turn(
+                self._host, self._settings, self._load_tool, record, mode, run.snapshot, run.scope
+            )
+        except (ConfigurationError, MissingExtraError):
+            raise
+        except Exception as error:  # push fails open, and the turn keeps the same bytes after it
+            log.exception("push failed in mode %s; the turn goes on without advice", mode)
+            advice = Advice("abstain", reason=f"push failed: {error!r}", mode=mode, turn=record)
+            return Decided(mode, (), run.snapshot.generation, "", 0, advice, durable=False)
+        return Decided(
+            mode=mode,
+            skill_ids=tuple(hit.skill.id for hit in advice.hits),
+            generation=run.snapshot.generation,
+            text=advice.text,
+            tokens=advice.tokens,
+            advice=advice,
+            durable=advice.degraded is None,
+        )
+
+    def _render(self, run: _Run, mode: str, ids: Sequence[str]) -> Decided:
+        """A decision made earlier, in the words of the present library."""
+        text, _ = fit_budget(
+            self._host, self._settings, self._load_tool, run.current(ids), run.snapshot
+        )
+        tokens = self._settings.count_tokens(text) if text else 0
+        return Decided(mode, tuple(ids), run.snapshot.generation, text, tokens)
+
+    def _shown(self, before: Sequence[Decided]) -> frozenset[str]:
+        """Ids of skills that the advice still replayed on earlier turns names."""
+        active = active_turns([d.tokens for d in before], self._settings.tokens_replayed)
+        return frozenset(
+            skill_id
+            for decided, is_active in zip(before, active, strict=True)
+            if is_active
+            for skill_id in decided.skill_ids
+        )
+
+    def _loaded(self, run: _Run, end: int) -> frozenset[str]:
+        """Ids of skills whose present text was loaded before message `end`."""
+        marks = loaded_skills(run.views, self._load_tool, end)
+        return frozenset(
+            skill.id
+            for skill in run.current(list(marks))
+            if any(mark.version == skill.content_hash[:12] for mark in marks[skill.id])
+        )
+
+    def _placements(
+        self, turns: Sequence[UserTurn], decisions: Sequence[Decided]
+    ) -> tuple[tuple[int, str], ...]:
+        active = active_turns([d.tokens for d in decisions], self._settings.tokens_replayed)
+        return tuple(
+            (turn.position, decided.text)
+            for turn, decided, is_active in zip(turns, decisions, active, strict=True)
+            if is_active
+        )
+
+    def _records(
+        self, turns: Sequence[UserTurn], decisions: Sequence[Decided]
+    ) -> dict[str, list[str]]:
+        records = {
+            turn.key: [decided.mode, *decided.skill_ids]
+            for turn, decided in zip(turns, decisions, strict=True)
+            if decided.durable
+        }
+        return bounded_records(records, self._settings.record_bytes)
+
+    def _replayed(self, run: _Run, decided: Decided) -> Advice:
+        """The newest decision where only its record was left."""
+        hits = tuple(
+            Hit(skill, 0.0, rank) for rank, skill in enumerate(run.current(decided.skill_ids), 1)
+        )
+        return Advice(
+            decision="offer" if decided.text else "abstain",
+            hits=hits,
+            text=decided.text,
+            tokens=decided.tokens,
+            reason="decided earlier in this turn",
+            mode=decided.mode,
+        )
+
+    def _history_start(self, turns: int) -> int:
+        """First turn whose advice is worked out again when nothing is known of it.
+
+        Moves in steps of half the window: a window that moved with every turn would drop one
+        more block of old advice each time, and break the prompt prefix each time.
+        """
+        window = self._settings.history_turns
+        step = max(window // 2, 1)
+        return max(0, -(-(turns - window) // step) * step)

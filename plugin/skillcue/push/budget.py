@@ -1,0 +1,51 @@
+"""How much advice may cost, in tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+__all__ = ["TokenCounter", "active_turns", "estimate_tokens", "shorten"]
+
+TokenCounter = Callable[[str], int]
+
+ASCII_PER_TOKEN = 4.0
+"""Characters of English text in one token, the rule of thumb of GPT-style tokenizers."""
+OTHER_PER_TOKEN = 1.5
+"""Characters outside ASCII in one token."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimated number of tokens in `text`, 0 or more; needs no tokenizer."""
+    ascii_chars = len(text.encode("ascii", "ignore"))
+    return math.ceil(ascii_chars / ASCII_PER_TOKEN + (len(text) - ascii_chars) / OTHER_PER_TOKEN)
+
+
+def shorten(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters, cut between words, the cut marked with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    head = text[: max(limit - 1, 0)]
+    space = head.rfind(" ")
+    return (head[:space] if space > limit // 2 else head).rstrip(" ,;:.-") + "…"
+
+
+def active_turns(tokens: Sequence[int], budget: int) -> list[bool]:
+    """Which turns' advice is still replayed, oldest first.
+
+    When the sum would exceed `budget`, the oldest advice goes until half of it is free. Dropping
+    more than needed at once keeps the prompt prefix stable for many turns instead of breaking it
+    on every one. The newest advice always stays.
+
+    Args:
+        tokens: Size of each turn's advice, 0 for turns without.
+        budget: Tokens for all replayed advice together.
+    """
+    active: list[int] = []
+    for turn, size in enumerate(tokens):
+        if size:
+            if sum(tokens[t] for t in active) + size > budget:
+                while active and sum(tokens[t] for t in active) + size > budget // 2:
+                    active.pop(0)
+            active.append(turn)
+    return [turn in active for turn in range(len(tokens))]

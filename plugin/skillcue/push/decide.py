@@ -1,0 +1,216 @@
+"""The decision on one user turn: query, candidates, gate, budget, text."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from skillcue.push.explicit import NamedSkills, named_skills
+from skillcue.push.gate import Verdict, judge
+from skillcue.push.render import advice_block, render_advice, wrap_custom
+from skillcue.push.settings import PushSettings
+from skillcue.push.turn import UserTurn
+from skillcue_hooks import Advice, Hit, Query, Ranking, Rejection, Scope, Skill, Turn
+
+if TYPE_CHECKING:
+    from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue_hooks.manager import SkillcuePluginManager
+
+__all__ = ["PushHost", "decide_turn", "fit_budget", "read_turn"]
+
+log = logging.getLogger("skillcue.push")
+
+
+class PushHost(Protocol):
+    """What push needs from `SkillCue`."""
+
+    @property
+    def plugins(self) -> SkillcuePluginManager: ...
+
+    def snapshot(self) -> LibrarySnapshot:
+        """The library now."""
+        ...
+
+    def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
+        """What the policy plugins allow."""
+        ...
+
+    def check_mode(self, mode: str) -> str:
+        """`mode`, or `UnknownModeError`."""
+        ...
+
+    def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
+        """The mode of a turn for which nobody named one."""
+        ...
+
+    def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
+        """The ranking, from the cache where it is known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """A ranking, split by what may be pushed at all."""
+
+    ranking: Ranking
+    rejected: tuple[Rejection, ...]
+
+
+def read_turn(
+    turn: UserTurn,
+    snapshot: LibrarySnapshot,
+    scope: Scope | None,
+    shown: Collection[str],
+    loaded: Collection[str],
+) -> Turn:
+    """The public record of a user turn, with the skills its text names.
+
+    Args:
+        turn: The turn.
+        snapshot: The library.
+        scope: What a policy allows; a hidden skill cannot be named.
+        shown: Ids of skills that earlier advice in the messages names.
+        loaded: Ids of skills whose current text stands in the messages.
+    """
+
+    def find(name: str) -> Skill | None:
+        skill = snapshot.find(name)
+        return skill if skill and (scope is None or scope.allows(skill)) else None
+
+    named = named_skills(turn.text, find) if turn.text else NamedSkills()
+    return Turn(
+        user_text=turn.text,
+        context=turn.context,
+        message_id=turn.key,
+        position=turn.position,
+        visible_skills=frozenset([*shown, *loaded]),
+        explicit=tuple(s.id for s in named.wanted if s.id not in loaded and s.trust == "trusted"),
+        declined=tuple(s.id for s in named.unwanted),
+    )
+
+
+def decide_turn(
+    host: PushHost,
+    settings: PushSettings,
+    load_tool: str | None,
+    turn: Turn,
+    mode: str,
+    snapshot: LibrarySnapshot,
+    scope: Scope | None,
+) -> Advice:
+    """Decide on `turn`.
+
+    Skills the user named come first and need no score; the gate decides on the others.
+
+    Raises:
+        Exception: Whatever the retriever raises; the caller fails open.
+    """
+    started = time.perf_counter()
+    if not turn.user_text.strip():
+        return Advice("abstain", reason="the message holds no text", mode=mode, turn=turn)
+    query = Query(
+        _query_text(turn.user_text, settings.query_chars),
+        context=turn.context,
+        k=settings.depth,
+        scope=scope,
+    )
+    ranking = host.search(query, mode, snapshot)
+    explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
+    candidates = _pushable(ranking, turn)
+    verdict = judge(
+        candidates.ranking, len(snapshot.library.skills), settings.k, settings.gate,
+        visible=turn.visible_skills,
+    )  # fmt: skip
+    offered, reason = _merge(explicit, ranking, verdict, settings.k)
+    rejected = (*verdict.rejected, *candidates.rejected)
+    text, kept = fit_budget(host, settings, load_tool, [h.skill for h in offered], snapshot)
+    rejected += tuple(Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
+    return Advice(
+        decision="offer" if kept else "abstain",
+        hits=tuple(offered[: len(kept)]),
+        text=text,
+        tokens=settings.count_tokens(text) if text else 0,
+        confidence=verdict.confidence,
+        threshold=verdict.threshold,
+        reason=reason if kept or not offered else "the advice does not fit in the token budget",
+        rejected=tuple(r for r in rejected if r.hit.skill.id not in turn.explicit),
+        mode=mode,
+        elapsed_s=time.perf_counter() - started,
+        turn=turn,
+        degraded=ranking.degraded,
+    )
+
+
+def fit_budget(
+    host: PushHost,
+    settings: PushSettings,
+    load_tool: str | None,
+    skills: Sequence[Skill],
+    snapshot: LibrarySnapshot,
+) -> tuple[str, list[Skill]]:
+    """The advice block and the skills it names: as many, best first, as the budget holds.
+
+    Depends on nothing but the skills and the settings, so that replayed advice is byte-equal.
+    """
+    kept = list(skills[: settings.k])
+    while kept:
+        block = advice_block(_wording(host, load_tool, kept, snapshot))
+        if settings.count_tokens(block) <= settings.tokens_per_turn:
+            return block, kept
+        kept.pop()
+    return "", []
+
+
+def _wording(
+    host: PushHost, load_tool: str | None, skills: Sequence[Skill], snapshot: LibrarySnapshot
+) -> str:
+    hits = tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1))
+    custom = host.plugins.first("skillcue_render_advice", advice=Advice("offer", hits=hits))
+    if isinstance(custom, str) and custom.strip():
+        return wrap_custom(custom)
+    return render_advice(hits, snapshot.load_name, load_tool)
+
+
+def _query_text(text: str, limit: int) -> str:
+    """Beginning and end of a long message: that is where people say what they want."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 3 // 4]}\n{text[-(limit // 4) :]}"
+
+
+def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:
+    kept: list[Hit] = []
+    rejected: list[Rejection] = []
+    for hit in ranking.hits:
+        reason = _bar(hit.skill, turn)
+        if reason:
+            rejected.append(Rejection(hit, reason))
+        else:
+            kept.append(hit)
+    return _Candidates(replace(ranking, hits=tuple(kept)), tuple(rejected))
+
+
+def _bar(skill: Skill, turn: Turn) -> str | None:
+    """Why a skill may not be pushed whatever its score, or None."""
+    if skill.trust != "trusted":
+        return "untrusted skills are never pushed"
+    if not skill.pushable:
+        return "the skill is not to be pushed"
+    if skill.id in turn.declined:
+        return "the user asked not to use it"
+    return None
+
+
+def _merge(
+    explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit: int
+) -> tuple[list[Hit], str]:
+    """Named skills first, then what the gate lets through."""
+    if not explicit:
+        return list(verdict.offered), verdict.reason
+    by_id = {hit.skill.id: hit for hit in ranking.hits}
+    named = [by_id.get(skill.id, Hit(skill, 0.0, 0)) for skill in explicit]
+    names = ", ".join(skill.name for skill in explicit)
+    return named[:limit], f"the user named {names}"

@@ -1,0 +1,137 @@
+"""Chat messages of any framework, seen through one small record.
+
+LangChain messages, LlamaIndex messages and OpenAI-style dicts are told apart by their shape, so
+that no framework has to be imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["ADVICE_CLOSE", "ADVICE_OPEN", "MessageView", "Role", "strip_advice", "view_messages"]
+
+Role = Literal["user", "assistant", "system", "tool"]
+
+ADVICE_OPEN = "<skill_advice>"
+ADVICE_CLOSE = "</skill_advice>"
+"""The fixed delimiters of advice; nothing a skill says can contain them unescaped."""
+
+SYSTEM_MADE_KEY = "lc_source"
+"""Marker in ``additional_kwargs`` of messages in user position that no user wrote."""
+
+_ROLES: Mapping[str, Role] = {
+    "human": "user",
+    "user": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "chatbot": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+_TRAILING_ADVICE = re.compile(
+    rf"(?:\s*{ADVICE_OPEN}\n(?:(?!{ADVICE_OPEN}).)*?\n{ADVICE_CLOSE})+\Z", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """What push needs to know about one message.
+
+    Attributes:
+        role: Who speaks; unknown roles count as ``assistant``, so nothing is added to them.
+        text: The text parts, joined by newlines.
+        id: Message id, "" where it has none.
+        system_made: In user position, but written by a framework (a summary, a reminder).
+        tool_name: For tool results: the tool's name, "" where it cannot be told.
+    """
+
+    role: Role
+    text: str
+    id: str = ""
+    system_made: bool = False
+    tool_name: str = ""
+
+
+def view_messages(messages: Iterable[Any]) -> tuple[MessageView, ...]:
+    """One view for each message, in order. Never raises for odd content."""
+    call_names: dict[str, str] = {}
+    views = []
+    for message in messages:
+        call_names.update(_tool_calls(message))
+        views.append(_view(message, call_names))
+    return tuple(views)
+
+
+def strip_advice(text: str) -> str:
+    """`text` without advice blocks at its end.
+
+    They are there when a second library advises on the same request, or when an application
+    stores requests.
+    """
+    return _TRAILING_ADVICE.sub("", text) if ADVICE_CLOSE in text else text
+
+
+def _view(message: Any, call_names: Mapping[str, str]) -> MessageView:
+    extra = _get(message, "additional_kwargs")
+    extra = extra if isinstance(extra, Mapping) else {}
+    role = _role(message)
+    call_id = _get(message, "tool_call_id") or extra.get("tool_call_id")
+    tool_name = ""
+    if role == "tool":
+        tool_name = str(_get(message, "name") or call_names.get(str(call_id), ""))
+    return MessageView(
+        role=role,
+        text=_text(message),
+        id=str(_get(message, "id") or ""),
+        system_made=bool(extra.get(SYSTEM_MADE_KEY)),
+        tool_name=tool_name,
+    )
+
+
+def _role(message: Any) -> Role:
+    role = _get(message, "role") or _get(message, "type")
+    return _ROLES.get(str(getattr(role, "value", role)).lower(), "assistant")
+
+
+def _text(message: Any) -> str:
+    blocks = None if isinstance(message, Mapping) else getattr(message, "blocks", None)
+    content = blocks if isinstance(blocks, Sequence) else _get(message, "content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    return "\n".join(part for part in map(_block_text, content) if part)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    kind = _get(block, "type") or _get(block, "block_type")
+    text = _get(block, "text")
+    return text if isinstance(text, str) and kind in (None, "text", "input_text") else ""
+
+
+def _tool_calls(message: Any) -> Iterable[tuple[str, str]]:
+    """(call id, tool name) of the calls an assistant message makes, in any framework's shape."""
+    extra = _get(message, "additional_kwargs")
+    nested = extra.get("tool_calls") if isinstance(extra, Mapping) else None
+    blocks = None if isinstance(message, Mapping) else getattr(message, "blocks", None)
+    for source in (_get(message, "tool_calls"), nested, blocks):
+        for call in source if isinstance(source, Sequence) else ():
+            name = _get(call, "name") or _get(call, "tool_name")
+            name = name or _get(_get(call, "function"), "name")
+            call_id = _get(call, "id") or _get(call, "tool_call_id") or _get(call, "tool_id")
+            if isinstance(name, str) and call_id:
+                yield str(call_id), name
+
+
+def _get(record: Any, key: str) -> Any:
+    if isinstance(record, Mapping):
+        return record.get(key)
+    return getattr(record, key, None)
