@@ -1,5 +1,7 @@
 """The nouns: frozen records that every part of skillcue exchanges.
 
+All but `RetrieverContext` are hashable; mappings do not count towards the hash.
+
 Nothing here imports anything but the standard library, so a plugin that only needs the types
 pays nothing for them.
 """
@@ -68,7 +70,7 @@ class Skill:
     path: Path = Path("SKILL.md")
     source: str = ""
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     allowed_tools: tuple[str, ...] = ()
     content_hash: str = ""
     trust: Trust = "trusted"
@@ -132,7 +134,7 @@ class Hit:
     skill: Skill
     score: float
     rank: int
-    signals: Mapping[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

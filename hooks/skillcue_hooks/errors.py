@@ -19,7 +19,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 __all__ = [
     "AttachError",
@@ -41,13 +42,17 @@ __all__ = [
 def closest_names(name: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """Names that look like `name`, best first, compared without case.
 
+    The order of `known` does not matter; of names that differ only in case, one is returned.
+
     Args:
         name: What was asked for.
         known: The names that exist.
-        limit: At most this many are returned.
+        limit: At most this many are returned; 0 returns none.
     """
+    if limit < 1:
+        return ()
     by_folded: dict[str, str] = {}
-    for candidate in known:
+    for candidate in sorted(known):
         by_folded.setdefault(candidate.casefold(), candidate)
     folded = name.casefold()
     near = difflib.get_close_matches(folded, by_folded, n=limit, cutoff=0.5)
@@ -56,7 +61,7 @@ def closest_names(name: str, known: Iterable[str], limit: int = 3) -> tuple[str,
 
 
 class SkillcueError(Exception):
-    """Base of all skillcue errors.
+    """Base of all skillcue errors; they can be copied and sent to another process.
 
     Attributes:
         message: What is wrong.
@@ -67,6 +72,11 @@ class SkillcueError(Exception):
         self.message = message
         self.cure = cure
         super().__init__(f"{message} {cure}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are unpickled by calling the class with `args`, the finished message; the
+        # classes below are built from other values, which are kept in `__dict__`.
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class ConfigurationError(SkillcueError, ValueError):
@@ -83,8 +93,8 @@ class UnknownModeError(ConfigurationError):
         hint = f"Did you mean {near[0]!r}? " if near else ""
         super().__init__(
             f"Unknown skill mode {mode!r}.",
-            f"{hint}Available modes: {', '.join(self.known)}. A plugin adds one with the "
-            "skillcue_register_retrievers hook.",
+            f"{hint}Available modes: {', '.join(self.known) or 'none'}. A plugin adds one with "
+            "the skillcue_register_retrievers hook.",
         )
 
 
@@ -95,7 +105,7 @@ class UnknownSettingError(ConfigurationError):
         self.setting = setting
         names = sorted(known)
         near = closest_names(setting, names, limit=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(names)}."
+        hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(names) or 'none'}."
         super().__init__(f"Unknown setting {setting!r}.", hint)
 
 
@@ -156,3 +166,13 @@ class SkillNotFoundError(SkillLookupError):
 
 class SkillFileError(SkillLookupError):
     """A file argument that does not exist beside the skill, or lies outside its folder."""
+
+
+def _restored(
+    kind: type[SkillcueError], args: tuple[Any, ...], state: Mapping[str, Any]
+) -> SkillcueError:
+    error = kind.__new__(kind, *args)
+    # Past the constructors of this module, to the one of the built-in exception behind them.
+    super(SkillcueError, error).__init__(*args)
+    error.__dict__.update(state)
+    return error

@@ -1,8 +1,10 @@
 """The verbs: every hook, when it fires, what it gets, what it may answer, in which order.
 
-All hooks are called with keyword arguments; an implementation may name a subset of them. They
-are plain functions: an ``async def`` is refused when the plugin is registered. Implementations
-run in last-registered-first order, so a plugin comes before the built-ins. Three kinds:
+All hooks are called with keyword arguments; an implementation names those it needs. It is a plain
+function: an ``async def``, a generator and a hook wrapper are refused when the plugin is
+registered, because every implementation is called apart from the others. Implementations run in
+last-registered-first order, so a plugin comes before the built-ins; ``@hookimpl(tryfirst=True)``
+and ``trylast=True`` change that. Three kinds:
 
 collecting
     Every implementation is called and all answers count.
@@ -15,7 +17,7 @@ observer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillcue_hooks.contracts import (
     Advice,
@@ -29,10 +31,7 @@ from skillcue_hooks.contracts import (
     Turn,
 )
 from skillcue_hooks.markers import hookspec
-from skillcue_hooks.protocols import RetrieverFactory, SkillSource
-
-if TYPE_CHECKING:
-    from skillcue_hooks.protocols import Encoder
+from skillcue_hooks.protocols import Encoder, RetrieverFactory, SkillSource
 
 __all__ = ["HOOK_KINDS", "OBSERVERS", "SkillcueSpecs"]
 

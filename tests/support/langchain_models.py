@@ -128,7 +128,9 @@ class StrictChatModel(BaseChatModel):
             ],
         )
         if run_manager:
-            run_manager.on_llm_new_token(str(reply.content), chunk=ChatGenerationChunk(message=chunk))
+            run_manager.on_llm_new_token(
+                str(reply.content), chunk=ChatGenerationChunk(message=chunk)
+            )
         yield ChatGenerationChunk(message=chunk)
 
     def _reply(self, messages: list[BaseMessage]) -> AIMessage:

@@ -7,14 +7,18 @@
         def factory(self):
             return my_package.my_factory
 
-A standard test may only be replaced under ``@pytest.mark.xfail(reason=...)``; deleting one or
-overriding it quietly fails `test_no_standard_test_is_overridden`.
+Override the fixtures `settings`, `other_settings`, `query_text` and `unmatched_query` where the
+defaults do not suit the retriever. A standard test may only be replaced under
+``@pytest.mark.xfail(reason=...)``, without a condition; deleting one or overriding it quietly
+fails `test_no_standard_test_is_overridden`, which itself cannot be overridden.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +36,24 @@ _SKILLS = (
     make_skill("git-bisect", "Find the commit that broke a test with git bisect."),
     make_skill("bread", "Bake sourdough bread.", "Feed the starter, then bake.", category="food"),
     make_skill("soup", "Cook a vegetable soup.", tags=("vegan",), category="food/quick"),
-    make_skill("csv-clean", "Clean up CSV tables.", trust="untrusted", source="market"),
+    make_skill(
+        "csv-clean",
+        "Clean up CSV tables.",
+        trust="untrusted",
+        source="market",
+        category="foodstuff",  # begins like "food" and is not below it
+    ),
 )
+
+_TWIN = make_skill("twin", "Fold paper cranes.", "Fold it.")
+_TWINS = tuple(
+    replace(_TWIN, id=f"twin@{number:03}", source="last" if number == 199 else "")
+    for number in reversed(range(200))
+)
+"""More than a retriever would fetch to be on the safe side, and not in the order of their ids."""
+
+_THREADS = 8
+_ROUNDS = 5
 
 
 class RetrieverConformance:
@@ -50,6 +70,16 @@ class RetrieverConformance:
         return {}
 
     @pytest.fixture
+    def other_settings(self) -> Mapping[str, Any] | None:
+        """Settings that rank differently; None for a retriever without settings."""
+        return None
+
+    @pytest.fixture
+    def unmatched_query(self) -> str | None:
+        """A query that no skill matches; None for a retriever to which everything is similar."""
+        return "zxqvj kwpfh"
+
+    @pytest.fixture
     def query_text(self) -> str:
         """A query that at least two of the suite's skills match, food ones among them."""
         return "cook vegetable soup and bake bread"
@@ -59,11 +89,15 @@ class RetrieverConformance:
         raise LookupError(f"this suite has no first stage {mode!r}: override first_stage()")
 
     def build(
-        self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
+        self,
+        factory: RetrieverFactory,
+        settings: Mapping[str, Any],
+        library: Library,
+        previous: Retriever | None = None,
     ) -> Retriever:
-        """A retriever over `library`, as skillcue would build it."""
+        """A retriever over `library`, as skillcue would build it after `previous`."""
         context = RetrieverContext(
-            "under_test", settings, None, lambda mode: self.first_stage(library, mode)
+            "under_test", settings, previous, lambda mode: self.first_stage(library, mode)
         )
         return factory(library, context)
 
@@ -76,6 +110,7 @@ class RetrieverConformance:
     def retriever(
         self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
     ) -> Retriever:
+        """The retriever under test over `library`."""
         return self.build(factory, settings, library)
 
     def test_it_fills_the_retriever_role(self, retriever: Retriever, library: Library) -> None:
@@ -120,10 +155,19 @@ class RetrieverConformance:
         assert len(retriever.search(Query(query_text, k=1)).hits) == 1
         assert 2 <= len(retriever.search(Query(query_text, k=1000)).hits) <= len(_SKILLS)
 
+    def test_total_counts_what_matched_not_what_is_shown(
+        self, retriever: Retriever, query_text: str
+    ) -> None:
+        whole = retriever.search(Query(query_text, k=1000))
+        assert whole.total == len(whole.hits)
+        assert retriever.search(Query(query_text, k=1)).total == whole.total
+
     def test_offset_continues_the_ranking(self, retriever: Retriever, query_text: str) -> None:
         whole = retriever.search(Query(query_text, k=6)).hits
         rest = retriever.search(Query(query_text, k=5, offset=1)).hits
         assert rest == whole[1:]
+        pages = [retriever.search(Query(query_text, k=1, offset=n)).hits for n in range(len(whole))]
+        assert pages == [(hit,) for hit in whole]
         assert retriever.search(Query(query_text, k=5, offset=1000)).hits == ()
 
     @pytest.mark.parametrize("size", [0, 1, 2, 3])
@@ -139,6 +183,18 @@ class RetrieverConformance:
     @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "?!", "🙂", "x" * 100_000])
     def test_odd_queries_do_not_raise(self, retriever: Retriever, text: str) -> None:
         assert len(retriever.search(Query(text, k=3)).hits) <= 3
+        assert len(retriever.search(Query("soup", context=text, k=3)).hits) <= 3
+
+    @pytest.mark.parametrize("text", ["", " \t\n "])
+    def test_a_blank_query_matches_nothing(self, retriever: Retriever, text: str) -> None:
+        assert retriever.search(Query(text, k=6)).hits == ()
+
+    def test_only_skills_that_match_are_returned(
+        self, retriever: Retriever, unmatched_query: str | None
+    ) -> None:
+        if unmatched_query is None:
+            pytest.skip("every skill is similar to every query")
+        assert retriever.search(Query(unmatched_query, k=6)).hits == ()
 
     @pytest.mark.parametrize(
         ("wanted", "names"),
@@ -160,6 +216,24 @@ class RetrieverConformance:
         every = retriever.search(Query(text, k=6, filters=(wanted,))).hits
         assert {hit.skill.name for hit in every} <= names
 
+    def test_all_filters_must_hold(self, retriever: Retriever, query_text: str) -> None:
+        both = (("category", "food"), ("tag", "vegan"))
+        hits = retriever.search(Query(query_text, k=6, filters=both)).hits
+        assert [hit.skill.name for hit in hits] == ["soup"]
+        neither = (("source", "market"), ("tag", "vegan"))
+        assert retriever.search(Query(query_text, k=6, filters=neither)).hits == ()
+
+    def test_filters_and_scope_reach_down_the_whole_ranking(
+        self, factory: RetrieverFactory, settings: Mapping[str, Any]
+    ) -> None:
+        retriever = self.build(factory, settings, make_library(_TWINS))
+        text = "fold paper cranes"
+        filtered = retriever.search(Query(text, k=1, filters=(("source", "last"),)))
+        assert [hit.skill.id for hit in filtered.hits] == ["twin@199"]
+        scope = Scope("last", lambda skill: skill.source == "last")
+        scoped = retriever.search(Query(text, k=1, scope=scope))
+        assert [hit.skill.id for hit in scoped.hits] == ["twin@199"]
+
     def test_scope_hides_skills_before_the_top_k(
         self, retriever: Retriever, query_text: str
     ) -> None:
@@ -177,14 +251,30 @@ class RetrieverConformance:
         for hit in retriever.search(Query(query_text, k=6)).hits:
             assert hit.skill in library.skills
 
+    @pytest.mark.parametrize("k", [1, 3, 200])
     def test_identical_skills_tie_by_id(
-        self, factory: RetrieverFactory, settings: Mapping[str, Any]
+        self, factory: RetrieverFactory, settings: Mapping[str, Any], k: int
     ) -> None:
-        twin = make_skill("twin", "Fold paper cranes.", "Fold it.")
-        twins = [replace(twin, id=f"twin@{place}") for place in "cab"]
-        library = make_library([*twins, *_SKILLS])
-        hits = self.build(factory, settings, library).search(Query("fold paper cranes", k=3)).hits
-        assert [hit.skill.id for hit in hits] == ["twin@a", "twin@b", "twin@c"]
+        library = Library("twins", (*_TWINS, *_SKILLS))
+        hits = self.build(factory, settings, library).search(Query("fold paper cranes", k=k)).hits
+        assert [hit.skill.id for hit in hits] == [f"twin@{number:03}" for number in range(k)]
+
+    def test_it_can_follow_the_generation_before(
+        self,
+        factory: RetrieverFactory,
+        settings: Mapping[str, Any],
+        library: Library,
+        query_text: str,
+    ) -> None:
+        """Built on `previous` or from nothing, it ranks alike, and `previous` stays as it was."""
+        edited = replace(_SKILLS[3], description="Repair bicycles.", body="", content_hash="new")
+        before = self.build(factory, settings, make_library([edited, *_SKILLS[:3]]))
+        query = Query(f"{query_text} repair bicycles", k=6)
+        hits_before = before.search(query).hits
+        after = self.build(factory, settings, library, before)
+        assert after.generation == library.generation
+        assert _ids(after, query) == _ids(self.build(factory, settings, library), query)
+        assert before.search(query).hits == hits_before
 
     def test_settings_are_part_of_the_fingerprint_not_the_library(
         self, factory: RetrieverFactory, settings: Mapping[str, Any], library: Library
@@ -194,20 +284,32 @@ class RetrieverConformance:
         assert one.fingerprint == other.fingerprint
         assert one.generation != other.generation
 
+    def test_other_settings_have_another_fingerprint(
+        self,
+        factory: RetrieverFactory,
+        settings: Mapping[str, Any],
+        other_settings: Mapping[str, Any] | None,
+        library: Library,
+    ) -> None:
+        if other_settings is None:
+            pytest.skip("this retriever has no settings: override `other_settings` if it has")
+        one = self.build(factory, settings, library)
+        assert one.fingerprint != self.build(factory, other_settings, library).fingerprint
+
     def test_threads_get_the_same_answer(self, retriever: Retriever, query_text: str) -> None:
-        expected = retriever.search(Query(query_text, k=6)).hits
-        answers: list[tuple[Any, ...]] = []
-        threads = [
-            threading.Thread(
-                target=lambda: answers.append(retriever.search(Query(query_text, k=6)).hits)
-            )
-            for _ in range(8)
+        queries = [
+            Query(query_text, k=6),
+            Query(query_text, k=1, offset=1),
+            Query(query_text, k=6, filters=(("tag", "vegan"),)),
+            Query("clean csv tables", k=3),
+            Query("fill in pdf forms", k=3),
+            Query("find a commit with git bisect", k=3),
         ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert answers == [expected] * len(threads)
+        expected = [retriever.search(query).hits for query in queries]
+        rounds = _ROUNDS * _THREADS
+        with _eager_switching(), ThreadPoolExecutor(_THREADS) as pool:
+            answers = list(pool.map(lambda query: retriever.search(query).hits, queries * rounds))
+        assert answers == expected * rounds
 
     def test_no_standard_test_is_overridden(self) -> None:
         """A replaced or deleted standard test must say why, as an xfail with a reason."""
@@ -218,3 +320,26 @@ class RetrieverConformance:
             marks = [m for m in getattr(own, "pytestmark", []) if m.name == "xfail"]
             assert marks, f"{name} is overridden or deleted without xfail"
             assert all(m.kwargs.get("reason") for m in marks), f"{name}: xfail needs a reason"
+            unconditional = all(not m.args and "condition" not in m.kwargs for m in marks)
+            assert unconditional, f"{name}: a conditional xfail may let the override pass"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        guard = "test_no_standard_test_is_overridden"
+        if getattr(cls, guard) is not getattr(RetrieverConformance, guard):
+            raise TypeError(f"{cls.__name__} overrides {guard}, which guards the others")
+
+
+def _ids(retriever: Retriever, query: Query) -> list[str]:
+    return [hit.skill.id for hit in retriever.search(query).hits]
+
+
+@contextmanager
+def _eager_switching() -> Iterator[None]:
+    """Let threads interrupt each other within one search, however short it is."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)

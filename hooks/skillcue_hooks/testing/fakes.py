@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,14 @@ def make_skill(name: str, description: str = "", body: str = "", **fields: Any) 
 
 
 def make_library(skills: Iterable[Skill]) -> Library:
-    """A library of `skills`, sorted by id, with a generation that depends on their content."""
+    """A library of `skills`, sorted by id, with a generation that any change of one changes."""
     ordered = tuple(sorted(skills, key=lambda skill: skill.id))
-    return Library(fingerprint([[s.id, s.content_hash] for s in ordered]), ordered)
+    return Library(fingerprint([_plain(skill) for skill in ordered]), ordered)
+
+
+def _plain(skill: Skill) -> dict[str, Any]:
+    record = {field.name: getattr(skill, field.name) for field in fields(skill)}
+    return {**record, "path": skill.path.as_posix()}
 
 
 class FakeEncoder:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from skillcue.library.characters import clean, code_points
 from skillcue.library.decoding import Decoded, decode
-from skillcue.library.fences import KEY_LINE, Block, find_block, open_end, prose_start
+from skillcue.library.fences import Block, find_block, key_line, open_end, prose_start
 from skillcue.library.frontmatter import HeaderError, HeaderMap, load_map
 from skillcue.library.limits import ReadLimits
 from skillcue.library.notes import Notes
@@ -117,7 +117,7 @@ def _broken_header(
 ) -> tuple[HeaderMap, int, str]:
     line = _line_at(text, block.start)
     header = text[block.start : block.end]
-    if not any(KEY_LINE.fullmatch(item) for item in header.split("\n")):
+    if not any(key_line(item) for item in header.split("\n")):
         notes.add("header-not-a-map", f"{error.reason}.", line + error.line - 1)
         body = text[block.rest :]
         if not header.lstrip().startswith("- "):

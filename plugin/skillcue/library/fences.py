@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["KEY_LINE", "Block", "find_block", "open_end", "prose_start"]
+__all__ = ["Block", "find_block", "key_line", "open_end", "prose_start"]
 
-KEY_LINE = re.compile(
+_KEY_LINE = re.compile(
     r"""(?P<key>[^\W\d][\w.-]*|"[^"\n]*"|'[^'\n]*')[ \t]*:(?:[ \t]+(?P<value>.*)|[ \t]*)"""
 )
-"""A top-level ``key: value`` line, to be matched in full."""
+_TIGHT_LINE = re.compile(r"(?P<key>name|description):(?P<value>\S.*)")
 
 _FENCE = re.compile(r"^---(?P<blanks>[ \t]*)$", re.MULTILINE)
 _PRELUDE = re.compile(r"(?:[ \t]*\n|#[^\n]*\n|<!--(?:(?!-->)[\s\S])*-->[ \t]*\n)*")
@@ -68,6 +68,14 @@ def find_block(text: str) -> Block | None:
     return Block(opening.start(), start, closing.start(), rest, True, blanks)
 
 
+def key_line(line: str) -> re.Match[str] | None:
+    """Groups ``key`` and ``value`` of a top-level ``key: value`` line, None for other lines.
+
+    The blank behind the colon may be missing after the two keys that matter most.
+    """
+    return _KEY_LINE.fullmatch(line) or _TIGHT_LINE.fullmatch(line)
+
+
 def open_end(header: str) -> int | None:
     """Where a header without a closing fence ends: offset of its first blank line, heading or
     rule behind the first key; None when it has no key before that, so is no header."""
@@ -75,7 +83,7 @@ def open_end(header: str) -> int | None:
     for line in header.split("\n"):
         if _ends_header(line) and (keys or line.strip()):
             break
-        keys = keys or KEY_LINE.fullmatch(line) is not None
+        keys = keys or key_line(line) is not None
         position += len(line) + 1
     return min(position, len(header)) if keys else None
 
@@ -95,7 +103,7 @@ def prose_start(header: str) -> int | None:
             if cut is None and last_key:
                 cut = position
         else:
-            key = KEY_LINE.fullmatch(line)
+            key = key_line(line)
             listed = line.startswith("- ") and last_key and not last_key["value"]
             if cut is not None and not (key or listed or line[0] in " \t"):
                 return cut

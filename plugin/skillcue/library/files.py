@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from skillcue.library.characters import clean
+from skillcue.library.characters import clean, nfc
 from skillcue.library.decoding import decode
 from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
 from skillcue.library.opening import inside, read_regular
@@ -40,7 +41,8 @@ def list_files(
 ) -> FileListing:
     """The files of a skill except SKILL.md itself.
 
-    Hidden ones, those in pruned folders and links that leave the folder are not part of it.
+    Hidden ones, those in pruned folders, those with unprintable names and links that leave the
+    folder are not part of it.
 
     Args:
         base_dir: The skill's folder.
@@ -53,7 +55,7 @@ def list_files(
 
 
 def resolve_file(base_dir: Path, name: str, limits: ReadLimits = DEFAULT_LIMITS) -> Path:
-    """The file beside SKILL.md that `name` means.
+    """The file of the skill that `name` means, links resolved.
 
     ``./``, backslashes, a missing extension, other case and a bare file name are accepted as
     long as exactly one file of the skill fits.
@@ -63,18 +65,18 @@ def resolve_file(base_dir: Path, name: str, limits: ReadLimits = DEFAULT_LIMITS)
             names the files there are.
     """
     wanted = _relative(name)
-    listing = list_files(base_dir, limits.listed_entries, limits)
-    if is_skill_file(wanted) or wanted in listing.paths:
-        return base_dir / wanted
-    for matches in _looser(wanted):
-        fitting = [path for path in listing.paths if matches(path)]
-        if len(fitting) == 1:
-            return base_dir / fitting[0]
+    search = _Search(base_dir, limits, skill_file=True)
+    paths = sorted(search.run())
+    for matches in _matchers(wanted):
+        fitting = [path for path in paths if matches(path)]
+        if len(fitting) > 1:
+            choices = ", ".join(fitting[:_NAMED_IN_ERRORS])
+            raise SkillFileError(f"File {name!r} is ambiguous.", f"Use one of: {choices}.")
         if fitting:
-            raise SkillFileError(
-                f"File {name!r} is ambiguous.", f"Use one of: {', '.join(fitting[:_NAMED_IN_ERRORS])}."
-            )
-    raise SkillFileError(f"This skill has no file {name!r}.", _choices(wanted, listing))
+            target = os.path.realpath(base_dir / fitting[0])
+            if inside(target, [os.path.realpath(base_dir)]):
+                return Path(target)
+    raise SkillFileError(f"This skill has no file {name!r}.", _choices(wanted, paths))
 
 
 def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
@@ -98,7 +100,8 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
         )
     decoded = decode(data)
     cleaned = clean(decoded.text)
-    if b"\x00" in data and decoded.encoding == "utf-8" or 10 * decoded.replaced > len(decoded.text):
+    binary = b"\x00" in data and decoded.encoding == "utf-8"
+    if binary or 10 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
             f"File {path.name!r} is not text ({status.st_size} bytes).", f"It is at {path}."
         )
@@ -108,8 +111,9 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
 class _Search:
     """Depth-first, names sorted, bounded; remembers whether it came to the end."""
 
-    def __init__(self, base_dir: Path, limits: ReadLimits) -> None:
+    def __init__(self, base_dir: Path, limits: ReadLimits, skill_file: bool = False) -> None:
         self._base = os.path.realpath(base_dir)
+        self._skill_file = skill_file
         self._limits = limits
         self._seen: set[tuple[int, int]] = set()
         self._entries = 0
@@ -139,14 +143,15 @@ class _Search:
             yield from self._entry(entry, prefix, depth)
 
     def _entry(self, entry: os.DirEntry[str], prefix: str, depth: int) -> Iterator[str]:
+        name = entry.name
+        if is_pruned(name) or clean(name).text != name:
+            return
         if entry.is_symlink() and not inside(os.path.realpath(entry.path), [self._base]):
             return
         if entry.is_dir():
-            if not is_pruned(entry.name):
-                yield from self._folder(entry.path, f"{prefix}{entry.name}/", depth + 1)
-        elif entry.is_file() and not entry.name.startswith("."):
-            if prefix or not is_skill_file(entry.name):
-                yield prefix + entry.name
+            yield from self._folder(entry.path, f"{prefix}{name}/", depth + 1)
+        elif entry.is_file() and (prefix or self._skill_file or not is_skill_file(name)):
+            yield prefix + name
 
 
 def _relative(name: str) -> str:
@@ -158,11 +163,42 @@ def _relative(name: str) -> str:
     path = name.strip().strip("\"'`").replace("\\", "/")
     if path.startswith("/") or _WINDOWS_ROOT.match(path) or "\x00" in path:
         raise SkillFileError(
-            f"{name!r} is not a path inside the skill.", "Use a path relative to the skill's folder."
+            f"{name!r} is not a path inside the skill.",
+            "Use a path relative to the skill's folder.",
         )
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise SkillFileError(
-            f"{name!r} is not a path inside the skill.", "Use a path relative to the skill's folder."
+            f"{name!r} is not a path inside the skill.",
+            "Use a path relative to the skill's folder.",
         )
     return "/".join(parts)
+
+
+def _matchers(wanted: str) -> Iterator[Callable[[str], bool]]:
+    """Tests for a path, strictest first."""
+    folded = _fold(wanted)
+    yield lambda path: path == wanted
+    yield lambda path: _fold(path) == folded
+    yield lambda path: _fold(_stem(path)) == folded
+    yield lambda path: _fold(posixpath.basename(path)) == folded
+    yield lambda path: _fold(posixpath.basename(_stem(path))) == folded
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(path)[0]
+
+
+def _fold(path: str) -> str:
+    return nfc(nfc(path).casefold())
+
+
+def _choices(wanted: str, paths: list[str]) -> str:
+    others = [path for path in paths if not is_skill_file(path)]
+    if not others:
+        return "There are no files beside its SKILL.md."
+    inside_folder = [path for path in others if path.startswith(f"{wanted}/")]
+    near = inside_folder or list(closest_names(wanted, others))
+    named = list(dict.fromkeys([*near, *others]))[:_NAMED_IN_ERRORS]
+    more = len(others) - len(named)
+    return f"Files: {', '.join(named)}{f' and {more} more' if more > 0 else ''}."

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from skillcue.library.fences import KEY_LINE
+from skillcue.library.fences import key_line
 from skillcue.library.frontmatter import HeaderError, HeaderMap, load_yaml
 from skillcue.library.limits import ReadLimits
 
 __all__ = ["repair"]
 
-_TIGHT = re.compile(r"(?P<key>name|description):(?P<value>\S.*)")
 _INDICATOR = re.compile(r"[>|][+-]?[1-9]?[+-]?(?:[ \t]+|$)")
 _NESTED = re.compile(
     r"(?P<lead>[ \t]+(?:-[ \t]+)?[^\W\d][\w.-]*:[ \t]+|[ \t]*-[ \t]+)(?P<value>.+)"
@@ -36,7 +35,7 @@ class _Field:
 
     @property
     def source(self) -> str:
-        return "\n".join([f"{_quoted(self.key)}: {self.first}".rstrip(), *self.below])
+        return "\n".join([f"{_quoted(self.key)}: {self.first}".rstrip(), *self.below, ""])
 
 
 def repair(header: str, limits: ReadLimits) -> HeaderMap:
@@ -57,12 +56,15 @@ def repair(header: str, limits: ReadLimits) -> HeaderMap:
 
 def _fields(header: str, result: HeaderMap) -> Iterator[_Field]:
     current: _Field | None = None
-    for number, line in enumerate(header.split("\n"), start=1):
-        found = KEY_LINE.fullmatch(line) or _TIGHT.fullmatch(line)
+    for number, line in enumerate(header.rstrip("\n").split("\n"), start=1):
+        found = key_line(line)
         if found:
             if current:
                 yield current
             current = _Field(_unquoted(found["key"]), (found["value"] or "").strip(), number)
+            if not line[found.end("key") :].partition(":")[2][:1].isspace() and current.first:
+                message = f"{current.key}: no blank behind the colon."
+                result.findings.append(("value-repaired", message, number))
         elif current:
             current.below.append(line)
         elif line.strip() and not line.startswith("#"):
@@ -103,7 +105,8 @@ def _adopt(loaded: HeaderMap, entry: _Field, result: HeaderMap) -> None:
 
 def _report(result: HeaderMap, code: str, entry: _Field, error: HeaderError) -> None:
     message = f"{entry.key}: {error.reason}."
-    result.findings.append((code, message, entry.line + error.line - 1))
+    line = entry.line + min(error.line, 1 + len(entry.below)) - 1  # not behind its last line
+    result.findings.append((code, message, line))
 
 
 def _plain_text(entry: _Field) -> str:

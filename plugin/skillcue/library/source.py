@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -21,6 +22,8 @@ from skillcue_hooks.errors import LibraryNotFoundError, SkillFileError, closest_
 from skillcue_hooks.fingerprint import fingerprint
 
 __all__ = ["FolderSource", "StaticSource"]
+
+log = logging.getLogger("skillcue.library")
 
 _TICK_NS = 100_000_000
 """A file younger than this (nanoseconds) when it was read may change again within one tick of
@@ -141,15 +144,13 @@ class FolderSource:
         folder is gone, what was found last is kept and an error is added.
         """
         with self._lock:
-            root = self._resolved()
-            walked = walk(root, self._limits, self._roots(), self._follow_outside)
+            roots = self._roots()
+            walked = walk(self._resolved(), self._limits, roots, self._follow_outside)
             if walked.listed:
-                self._last = self._assemble(walked)
-                current = self._last
+                current = self._last = self._assemble(walked, roots)
             else:
-                current = self._without_folder(root, previous)
-            same = previous is not None and previous.fingerprint == current.fingerprint
-            return previous if same and previous is not None else current
+                current = self._without_folder(previous)
+            return _unless_same(previous, current)
 
     def read_body(self, skill: Skill) -> str:
         """The whole body as the file has it now, up to ``limits.file_bytes``.
@@ -181,25 +182,27 @@ class FolderSource:
     def _roots(self) -> list[str]:
         return [os.path.realpath(root) for root in (self._resolved(), *self._allowed)]
 
-    def _assemble(self, walked: WalkResult) -> SourceScan:
-        records: dict[str, _Record] = {}
-        stale: list[tuple[str, Found]] = []
-        for found in walked.found:
-            path = os.path.join(found.folder, found.file)
-            known = self._records.get(path)
-            if known and known.state is not None and known.state == _state_at(path):
-                records[path] = known
-            else:
-                stale.append((path, found))
-        order = {os.path.join(found.folder, found.file): None for found in walked.found}
-        for number, (path, found) in enumerate(stale):
+    def _assemble(self, walked: WalkResult, roots: list[str]) -> SourceScan:
+        paths = {os.path.join(found.folder, found.file): found for found in walked.found}
+        records = {path: self._still_valid(path) for path in paths}
+        stale = [path for path, record in records.items() if record is None]
+        for number, path in enumerate(stale):
             if self._progress and number % _PROGRESS_EVERY == 0:
                 self._progress(number, len(stale))
-            records[path] = self._read(path, found)
+            records[path] = self._read(path, paths[path], roots)
         if self._progress and stale:
             self._progress(len(stale), len(stale))
-        self._records = {path: records[path] for path in order}
+        self._records = {path: record for path, record in records.items() if record}
         return self._scan_of(walked)
+
+    def _still_valid(self, path: str) -> _Record | None:
+        known = self._records.get(path)
+        if known is None or known.state is None:
+            return None
+        try:
+            return known if known.state == _state(os.stat(path)) else None
+        except OSError:  # reading it again reports why
+            return None
 
     def _scan_of(self, walked: WalkResult) -> SourceScan:
         results = [record.result for record in self._records.values()]
@@ -213,7 +216,7 @@ class FolderSource:
             fingerprint(marks, _marks(walked.diagnostics)),
         )
 
-    def _read(self, path: str, found: Found) -> _Record:
+    def _read(self, path: str, found: Found, roots: list[str]) -> _Record:
         origin = Origin(
             Path(path),
             found.relative,
@@ -224,29 +227,29 @@ class FolderSource:
         )
         state: tuple[int, ...] | None = None
         try:
-            data, status = read_regular(path, self._limits.file_bytes, self._roots())
+            data, status = read_regular(path, self._limits.file_bytes, roots)
             result = read_skill(data, origin, self._limits, self._strict, status.st_size)
             state = None if _may_change_unseen(status) else _state(status)
         except OSError as error:
             message = f"{error.strerror or error}."
             result = ReadResult(None, (diagnostic(_code(error), origin.path, message),))
         except Exception as error:  # a bug in the reader must not take the whole library down
+            log.warning("reading %s failed", path, exc_info=error)
             message = f"{type(error).__name__}: {error}"
             result = ReadResult(None, (diagnostic("reader-failed", origin.path, message),))
         skill = result.skill
         identity = [skill.id, skill.content_hash, found.relative] if skill else []
         return _Record(state, result, fingerprint(identity, path, _marks(result.diagnostics)))
 
-    def _without_folder(self, root: str, previous: SourceScan | None) -> SourceScan:
+    def _without_folder(self, previous: SourceScan | None) -> SourceScan:
         kept = self._last or previous or SourceScan(())
         gone = diagnostic(
-            "source-missing", Path(root), f"{len(kept.skills)} skills are kept from before."
+            "source-missing", self.path, f"{len(kept.skills)} skills are kept from before."
         )
         if gone in kept.diagnostics:
             return kept
-        return SourceScan(
-            kept.skills, (gone, *kept.diagnostics), fingerprint("source-missing", kept.fingerprint)
-        )
+        mark = fingerprint("source-missing", kept.fingerprint)
+        return SourceScan(kept.skills, (gone, *kept.diagnostics), mark)
 
 
 class StaticSource:
@@ -275,8 +278,7 @@ class StaticSource:
 
     def scan(self, previous: SourceScan | None = None) -> SourceScan:
         """Always the same skills."""
-        same = previous is not None and previous.fingerprint == self._scan.fingerprint
-        return previous if same and previous is not None else self._scan
+        return _unless_same(previous, self._scan)
 
     def read_body(self, skill: Skill) -> str:
         """The body the skill was given."""
@@ -298,6 +300,13 @@ class StaticSource:
         )
 
 
+def _unless_same(previous: SourceScan | None, current: SourceScan) -> SourceScan:
+    """`previous` where it says the same, so that callers can compare by identity."""
+    if previous is not None and previous.fingerprint == current.fingerprint:
+        return previous
+    return current
+
+
 def _identity(skill: Skill) -> list[str]:
     return [skill.id, skill.content_hash, skill.description, skill.body]
 
@@ -308,13 +317,6 @@ def _marks(diagnostics: Iterable[Diagnostic]) -> str:
 
 def _state(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-
-
-def _state_at(path: str) -> tuple[int, ...] | None:
-    try:
-        return _state(os.stat(path))
-    except OSError:
-        return None
 
 
 def _may_change_unseen(status: os.stat_result) -> bool:

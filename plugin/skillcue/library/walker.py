@@ -187,6 +187,9 @@ class _Walker:
 
     def _is_skill(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> bool:
         """Record the skill; False when all that is called SKILL.md are folders."""
+        if len(entries) == 1 and entries[0].is_file(follow_symlinks=False):
+            self._found.append(Found(folder.relative, folder.path, entries[0].name))
+            return True
         names = sorted(
             (entry.name for entry in entries), key=lambda name: (name != SKILL_FILE, name)
         )

@@ -1,0 +1,171 @@
+"""One generation of the library: every skill, resolvable by id, name and alias. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from skillcue.library.characters import nfc
+from skillcue.library.merge import merge
+from skillcue.library.naming import fold
+from skillcue_hooks.contracts import Diagnostic, Library, Skill, SourceScan
+from skillcue_hooks.errors import SkillNotFoundError
+from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.protocols import SkillSource
+
+__all__ = ["Assess", "LibrarySnapshot", "build_snapshot"]
+
+Assess = Callable[[Skill], tuple[Skill, tuple[Diagnostic, ...]]]
+"""Gives a skill, with lower trust if need be, and what was found in it."""
+
+
+class _Index:
+    """Look-up tables; the tolerant ones are built when first needed."""
+
+    def __init__(self, skills: Iterable[Skill], copies: Mapping[str, Skill]) -> None:
+        self.by_id: dict[str, Skill] = {skill.id: skill for skill in skills}
+        self.by_name: dict[str, Skill] = {}
+        for skill in self.by_id.values():
+            self.by_name.setdefault(nfc(skill.name), skill)
+        self._copies = {old: self.by_id[kept.id] for old, kept in copies.items()}
+
+    def get(self, skill_id: str) -> Skill | None:
+        return self.by_id.get(skill_id) or self._copies.get(skill_id)
+
+    @cached_property
+    def aliases(self) -> dict[str, Skill | None]:
+        """Alias to its skill, None where several skills share it."""
+        pairs = [(nfc(a), skill) for skill in self.by_id.values() for a in skill.aliases]
+        return _unique(pairs)
+
+    @cached_property
+    def folded_names(self) -> dict[str, Skill | None]:
+        return _unique((fold(name), skill) for name, skill in self.by_name.items())
+
+    @cached_property
+    def folded_aliases(self) -> dict[str, Skill | None]:
+        return _unique((fold(a), s) for s in self.by_id.values() for a in s.aliases)
+
+
+@dataclass(frozen=True, eq=False)
+class LibrarySnapshot:
+    """One generation of the library.
+
+    Attributes:
+        generation: Changes whenever any skill changes (hex).
+        skills: All skills in precedence order: earlier source first, then the source's order.
+        library: The searchable ones, sorted by id, for retrievers.
+        diagnostics: Everything that is not clean: sources in order, then the whole library.
+        found: Number of skills the sources gave, copies of equal content included.
+    """
+
+    generation: str
+    skills: tuple[Skill, ...]
+    library: Library
+    diagnostics: tuple[Diagnostic, ...]
+    found: int
+    _index: _Index = field(repr=False)
+    _sources: Mapping[str, SkillSource] = field(repr=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted, each once."""
+        return tuple(sorted(self._index.by_name))
+
+    def get(self, skill_id: str) -> Skill | None:
+        """The skill with that id; the id of a copy gives the one that is shown."""
+        return self._index.get(skill_id)
+
+    def resolve(self, name: str) -> Skill:
+        """The skill that `name` means.
+
+        In this order: an id; a name, of which the first in precedence counts; an alias that only
+        one skill has; a name or else an alias that differs only in case, Unicode form, or in
+        blanks, hyphens and underscores, if only one fits. Never a search.
+
+        Raises:
+            SkillNotFoundError: Nothing fits; carries the closest names.
+        """
+        wanted = nfc(name.strip())
+        index = self._index
+        found = index.get(wanted) or index.by_name.get(wanted) or index.aliases.get(wanted)
+        if found is None:
+            folded = fold(wanted)
+            found = index.folded_names.get(folded) or index.folded_aliases.get(folded)
+        if found is None:
+            known = index.by_id if "@" in wanted else self.names
+            raise SkillNotFoundError(name, known)
+        return found
+
+    def source_of(self, skill: Skill) -> SkillSource:
+        """The source that reads the body of `skill`.
+
+        Raises:
+            SkillNotFoundError: The skill is not part of this snapshot.
+        """
+        try:
+            return self._sources[skill.id]
+        except KeyError:
+            raise SkillNotFoundError(skill.id, self._index.by_id) from None
+
+
+def build_snapshot(
+    sources: Sequence[SkillSource],
+    scans: Sequence[SourceScan],
+    assess: Assess | None = None,
+    extra: Iterable[Diagnostic] = (),
+) -> LibrarySnapshot:
+    """Put the scans of `sources` together.
+
+    Args:
+        sources: In precedence order.
+        scans: What each of them holds, in the same order.
+        assess: Looks at every skill that is kept.
+        extra: Diagnostics that come first.
+    """
+    merged = merge(sources, scans)
+    skills = merged.skills
+    diagnostics = [*extra, *(item for scan in scans for item in scan.diagnostics)]
+    diagnostics += merged.diagnostics
+    if assess is not None:
+        assessed = [assess(skill) for skill in skills]
+        skills = tuple(skill for skill, _ in assessed)
+        diagnostics += [item for _, findings in assessed for item in findings]
+    generation = fingerprint("\n".join(_identity(skill) for skill in skills))
+    searchable = sorted((s for s in skills if s.searchable), key=lambda skill: skill.id)
+    return LibrarySnapshot(
+        generation,
+        skills,
+        Library(generation, tuple(searchable)),
+        tuple(diagnostics),
+        sum(len(scan.skills) for scan in scans),
+        _Index(skills, merged.copies),
+        {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
+    )
+
+
+def _identity(skill: Skill) -> str:
+    """Everything about a skill that a ranking, a filter or a rendering can depend on."""
+    return "\x1f".join(
+        (
+            skill.id,
+            skill.name,
+            skill.content_hash,
+            skill.description,
+            skill.source,
+            skill.trust,
+            skill.category,
+            f"{len(skill.body)} {skill.searchable} {skill.pushable}",
+            *skill.tags,
+            "\x1e",
+            *skill.aliases,
+        )
+    )
+
+
+def _unique(pairs: Iterable[tuple[str, Skill]]) -> dict[str, Skill | None]:
+    table: dict[str, Skill | None] = {}
+    for key, skill in pairs:
+        table[key] = None if key in table and table[key] is not skill else skill
+    return table

@@ -1,0 +1,34 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # `from support...` in tests
+
+
+@pytest.fixture(scope="session")
+def example_skills() -> Path:
+    """The example library, read-only."""
+    return ROOT / "examples" / "skills"
+
+
+@pytest.fixture
+def skills_copy(tmp_path: Path, example_skills: Path) -> Path:
+    """A copy of the example library that a test may change."""
+    return Path(shutil.copytree(example_skills, tmp_path / "skills"))
+
+
+def write_skill(
+    folder: Path, name: str, description: str, body: str = "# Steps\n\nDo it.\n"
+) -> Path:
+    """Write a plain SKILL.md below `folder`; gives its path."""
+    path = folder / name / "SKILL.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n{body}", "utf-8")
+    return path

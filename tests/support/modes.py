@@ -1,0 +1,61 @@
+"""Retrieval modes for tests: they count, wait, fail, or mark what they answered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from skillcue_hooks import Library, Query, Ranking, RetrieverContext, hookimpl
+
+__all__ = ["CountingModes"]
+
+
+class _Mode:
+    def __init__(self, owner: CountingModes, library: Library, context: RetrieverContext) -> None:
+        self._owner = owner
+        self._mode = context.mode
+        self._inner = context.retriever("bm25")
+        self.fingerprint = f"test:{context.mode}"
+        self.generation = library.generation
+
+    def search(self, query: Query) -> Ranking:
+        self._owner.called(self._mode, query)
+        ranking = self._inner.search(query)
+        return replace(ranking, mode=self._mode, cached=False)
+
+
+class CountingModes:
+    """A plugin with the modes `names`, each of them bm25 with a counter.
+
+    Args:
+        names: Modes to register.
+        delay: Seconds each search sleeps.
+        error: What each search raises.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        delay: float = 0.0,
+        error: Callable[[], Exception] | None = None,
+    ) -> None:
+        self._names = names
+        self._delay = delay
+        self.error = error
+        self.calls: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+
+    @hookimpl
+    def skillcue_register_retrievers(self, register: Callable[..., None]) -> None:
+        for name in self._names:
+            register(name, lambda library, context: _Mode(self, library, context))
+
+    def called(self, mode: str, query: Query) -> None:
+        with self._lock:
+            self.calls.append((mode, query.text))
+        if self._delay:
+            time.sleep(self._delay)
+        if self.error:
+            raise self.error()
