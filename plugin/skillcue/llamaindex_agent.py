@@ -7,7 +7,6 @@ a workflow, and that gets the request as a list apart from the memory.
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 import logging
 from collections.abc import Mapping, Sequence
@@ -229,15 +228,18 @@ class _SkilledWorkflow:
 def _skilled_workflow(workflow: Any, hookup: _Hookup) -> Any:
     if isinstance(workflow, _SkilledWorkflow):
         raise AttachError("This workflow has skills already.", "Call with_skills once.")
-    skilled = copy.copy(workflow)
+    base: Any = type(workflow)
+    skilled = object.__new__(_mixed_class(_SkilledWorkflow, base))
+    skilled.__dict__.update(workflow.__dict__)
     skilled.agents = {
         name: _skilled_agent(agent, hookup) for name, agent in workflow.agents.items()
     }
-    return _mixed_in(skilled, _SkilledWorkflow, hookup)
+    return _hooked(skilled, hookup)
 
 
 def _skilled_agent(agent: Any, hookup: _Hookup) -> Any:
     name = agent.name
+    base: Any = type(agent)
     if isinstance(agent, _SkilledAgent):
         raise AttachError(
             f"Agent {name!r} has skills already.",
@@ -249,19 +251,18 @@ def _skilled_agent(agent: Any, hookup: _Hookup) -> Any:
         skilled.tools = [*(agent.tools or []), *hookup.tools]
     if hookup.nudge and isinstance(agent, ReActAgent):
         skilled.formatter = _nudged_formatter(agent.formatter, hookup)
-    return _mixed_in(skilled, _SkilledAgent, hookup)
+    skilled.__class__ = _mixed_class(_SkilledAgent, base)
+    return _hooked(skilled, hookup)
 
 
-def _mixed_in(skilled: Any, mixin: type, hookup: _Hookup) -> Any:
-    base: Any = type(skilled)
-    skilled.__class__ = _mixed_class(mixin, base)
+def _hooked(skilled: Any, hookup: _Hookup) -> Any:
     skilled._skillcue = hookup
     hookup.owner = skilled  # for a workflow the workflow, which comes last: its prompts count
     return skilled
 
 
 @functools.cache
-def _mixed_class(mixin: type, base: type) -> type:
+def _mixed_class(mixin: type, base: Any) -> Any:
     """`base` with `mixin` in front, under the same name, by which LlamaIndex names workflows."""
     names = {"__module__": base.__module__, "__qualname__": base.__qualname__}
     return type(base)(base.__name__, (mixin, base), {**names, "__doc__": base.__doc__})

@@ -41,7 +41,7 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    files = tuple(list_files(base_dir)) if base_dir else ()
+    files = list_files(base_dir).paths if base_dir else ()
     shown_file = None
     if file is None:
         text = source.read_body(skill)

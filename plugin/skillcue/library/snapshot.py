@@ -9,7 +9,7 @@ from functools import cached_property
 from skillcue.library.characters import nfc
 from skillcue.library.merge import merge
 from skillcue.library.naming import fold
-from skillcue_hooks.contracts import Diagnostic, Library, Skill, SourceScan
+from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan
 from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
@@ -18,6 +18,9 @@ __all__ = ["Assess", "LibrarySnapshot", "build_snapshot"]
 
 Assess = Callable[[Skill], tuple[Skill, tuple[Diagnostic, ...]]]
 """Gives a skill, with lower trust if need be, and what was found in it."""
+
+SCOPES_KEPT = 32
+"""Policy answers whose look-up tables are kept."""
 
 
 class _Index:
@@ -28,7 +31,13 @@ class _Index:
         self.by_name: dict[str, Skill] = {}
         for skill in self.by_id.values():
             self.by_name.setdefault(nfc(skill.name), skill)
-        self._copies = {old: self.by_id[kept.id] for old, kept in copies.items()}
+        self._copies = {
+            old: self.by_id[kept.id] for old, kept in copies.items() if kept.id in self.by_id
+        }
+
+    def restricted(self, scope: Scope) -> _Index:
+        """The tables of the skills that `scope` allows."""
+        return _Index((s for s in self.by_id.values() if scope.allows(s)), self._copies)
 
     def get(self, skill_id: str) -> Skill | None:
         return self.by_id.get(skill_id) or self._copies.get(skill_id)
@@ -67,6 +76,7 @@ class LibrarySnapshot:
     found: int
     _index: _Index = field(repr=False)
     _sources: Mapping[str, SkillSource] = field(repr=False)
+    _scoped: dict[str, _Index] = field(repr=False, default_factory=dict)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -77,26 +87,37 @@ class LibrarySnapshot:
         """The skill with that id; the id of a copy gives the one that is shown."""
         return self._index.get(skill_id)
 
-    def resolve(self, name: str) -> Skill:
-        """The skill that `name` means.
+    def find(self, name: str, scope: Scope | None = None) -> Skill | None:
+        """The skill that `name` means, or None.
 
         In this order: an id; a name, of which the first in precedence counts; an alias that only
         one skill has; a name or else an alias that differs only in case, Unicode form, or in
-        blanks, hyphens and underscores, if only one fits. Never a search.
-
-        Raises:
-            SkillNotFoundError: Nothing fits; carries the closest names.
+        blanks, hyphens and underscores, if only one fits. Never a search. What `scope` hides
+        does not exist: it neither answers nor takes a name from what is visible.
         """
         wanted = nfc(name.strip())
-        index = self._index
+        index = self._visible(scope)
         found = index.get(wanted) or index.by_name.get(wanted) or index.aliases.get(wanted)
+        if found is not None:
+            return found
+        folded = fold(wanted)
+        return index.folded_names.get(folded) or index.folded_aliases.get(folded)
+
+    def resolve(self, name: str, scope: Scope | None = None) -> Skill:
+        """As `find`.
+
+        Raises:
+            SkillNotFoundError: Nothing fits; carries the closest names that may be seen.
+        """
+        found = self.find(name, scope)
         if found is None:
-            folded = fold(wanted)
-            found = index.folded_names.get(folded) or index.folded_aliases.get(folded)
-        if found is None:
-            known = index.by_id if "@" in wanted else self.names
-            raise SkillNotFoundError(name, known)
+            index = self._visible(scope)
+            raise SkillNotFoundError(name, index.by_id if "@" in name else index.by_name)
         return found
+
+    def load_name(self, skill: Skill, scope: Scope | None = None) -> str:
+        """The name where it loads exactly `skill`, else its id."""
+        return skill.name if self.find(skill.name, scope) == skill else skill.id
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.
@@ -108,6 +129,18 @@ class LibrarySnapshot:
             return self._sources[skill.id]
         except KeyError:
             raise SkillNotFoundError(skill.id, self._index.by_id) from None
+
+    def _visible(self, scope: Scope | None) -> _Index:
+        """The look-up tables of what `scope` allows; the last few are kept."""
+        if scope is None:
+            return self._index
+        index = self._scoped.get(scope.key)
+        if index is None:
+            index = self._index.restricted(scope)
+            while len(self._scoped) >= SCOPES_KEPT:
+                self._scoped.pop(next(iter(self._scoped), ""), None)
+            self._scoped[scope.key] = index
+        return index
 
 
 def build_snapshot(

@@ -76,11 +76,9 @@ def read_turn(
         loaded: Ids of skills whose current text stands in the messages.
     """
 
-    def find(name: str) -> Skill | None:
-        skill = snapshot.find(name)
-        return skill if skill and (scope is None or scope.allows(skill)) else None
-
-    named = named_skills(turn.text, find) if turn.text else NamedSkills()
+    named = NamedSkills()
+    if turn.text:
+        named = named_skills(turn.text, lambda name: snapshot.find(name, scope))
     return Turn(
         user_text=turn.text,
         context=turn.context,
