@@ -35,23 +35,23 @@ MEMO_TOKENS = 32_768
 MEMO_STEMS = 65_536
 """Words whose stems are remembered: the stemmer is pure Python and most of the cost."""
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren't as at be because been
-    before being below between both but by can can't cannot could couldn't did didn't do does
-    doesn't doing don't down during each either else etc ever every few for from further get gets
-    got had hadn't has hasn't have haven't having he hello her here hers herself hey hi him himself
-    his how however i i'd i'll i'm i've if in into is isn't it it's its itself just let let's may
-    me might more most must my myself no nor not now of off ok okay on once only or other otherwise
-    our ours ourselves out over own per please same shall she should shouldn't so some sorry such
-    thank thanks than that that's the their theirs them themselves then there there's these they
-    they're this those through to too under until up upon us very via was wasn't we we're we've
-    were weren't what when where whether which while who whom whose why will with within without
-    won't would wouldn't yes yet you you'd you'll you're you've your yours yourself yourselves
-    """.split()
-)
+_STOP_WORDS = """
+a about above after again against all also am an and any are aren't as at be because been before
+being below between both but by can can't cannot could couldn't did didn't do does doesn't doing
+don't down during each either else etc ever every few for from further get gets got had hadn't
+has hasn't have haven't having he hello her here hers herself hey hi him himself his how however
+i i'd i'll i'm i've if in into is isn't it it's its itself just let let's may me might more most
+must my myself no nor not now of off ok okay on once only or other otherwise our ours ourselves
+out over own per please same shall she should shouldn't so some sorry such than thank thanks
+that that's the their theirs them themselves then there there's these they they're this those
+through to too under until up upon us very via was wasn't we we're we've were weren't what when
+where whether which while who whom whose why will with within without won't would wouldn't yes
+yet you you'd you'll you're you've your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 """English words, and courtesies, that say nothing about which skill is meant."""
 
+_APOSTROPHE = "\u2019"  # what word processors make of '
 _SIGNED = {"c++": "cpp", "c#": "csharp", "f#": "fsharp"}
 _ELIDED = frozenset({"d", "ll", "m", "re", "s", "t", "ve"})
 
@@ -66,7 +66,7 @@ _UNSPACED = (
 # Vowel signs and accents that \w leaves out although they stand inside words.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 
-_TOKEN = re.compile(rf"[\w{_MARKS}{_UNSPACED}]+(?:['’]\w+|\+\+|#)?")
+_TOKEN = re.compile(rf"[\w{_MARKS}{_UNSPACED}]+(?:['{_APOSTROPHE}]\w+|\+\+|#)?")
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^_{_UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
@@ -120,12 +120,12 @@ def _analyze(raw: str) -> tuple[str, ...]:
     """Terms of one token: what `_TOKEN` found."""
     if raw.isascii() and raw.isalnum():  # nearly all tokens; the rest below gives the same
         return tuple(_word(raw))
-    folded = raw.casefold().replace("’", "'")
+    folded = raw.casefold().replace(_APOSTROPHE, "'")
     if folded in _SIGNED:
         return (_SIGNED[folded],)
     if folded in STOP_WORDS:
         return ()
-    pieces = raw.rstrip("+#").replace("’", "'").split("'")
+    pieces = raw.rstrip("+#").replace(_APOSTROPHE, "'").split("'")
     if len(pieces) > 1 and pieces[-1].casefold() in _ELIDED:
         pieces.pop()
     terms: list[str] = []

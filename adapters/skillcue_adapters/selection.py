@@ -82,19 +82,15 @@ class SkillMasks:
     def _ask(self, scope: Scope) -> tuple[Mask, bool]:
         """The policy's answers, and whether it gave them all."""
         mask = np.zeros(len(self._skills), dtype=np.bool_)
-        failure: Exception | None = None
+        whole = True
         for position, skill in enumerate(self._skills):
             try:
                 mask[position] = bool(scope.allows(skill))
-            except Exception as error:  # a policy may raise anything; what it cannot judge is hidden
-                failure = error
-        if failure is not None:
-            log.error(
-                "scope %r raised; what it could not judge is hidden",
-                scope.key,
-                exc_info=failure,
-            )
-        return mask, failure is None
+            except Exception:  # a policy may raise anything; what it cannot judge stays hidden
+                if whole:
+                    log.exception("scope %r raised; skills it cannot judge are hidden", scope.key)
+                whole = False
+        return mask, whole
 
     def _remembered(self, key: tuple[str, ...]) -> Mask | None:
         with self._lock:

@@ -47,6 +47,8 @@ class SmoothedBM25(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
     terms in half of the documents or more, so that in small libraries true matches score nothing.
     """
 
+    avgdl: float
+
     @staticmethod
     def idf_of(documents: int, frequency: int) -> float:
         """idf of a term that occurs in `frequency` of `documents` documents; above 0."""

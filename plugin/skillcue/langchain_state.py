@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from skillcue.push.memo import bounded_records
-from skillcue.push.settings import PushSettings
 
 __all__ = ["RECORDS_KEY", "merge_records"]
 
@@ -21,4 +20,4 @@ def merge_records(
     for key, record in (new or {}).items():
         merged.pop(key, None)
         merged[key] = list(record)
-    return bounded_records(merged, PushSettings.record_bytes)
+    return bounded_records(merged)

@@ -17,7 +17,18 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import ToolSelection
 from pydantic import PrivateAttr
 
-__all__ = ["RejectedRequest", "StrictLlm", "call", "calls_of", "check_request", "text_of", "wire"]
+from skillcue.push.messages import ADVICE_OPEN
+
+__all__ = [
+    "RejectedRequest",
+    "StrictLlm",
+    "advised_texts",
+    "call",
+    "calls_of",
+    "check_request",
+    "run_turn",
+    "wire",
+]
 
 
 class RejectedRequest(ValueError):
@@ -94,9 +105,17 @@ def calls_of(message: ChatMessage) -> list[dict[str, Any]]:
     return found
 
 
-def text_of(message: ChatMessage) -> str:
-    """All text of a message."""
-    return message.content or ""
+def advised_texts(messages: Sequence[ChatMessage]) -> list[str]:
+    """Texts of the messages that hold advice."""
+    texts = [message.content or "" for message in messages]
+    return [text for text in texts if ADVICE_OPEN in text]
+
+
+async def run_turn(agent: Any, text: Any, **options: Any) -> tuple[Any, list[Any]]:
+    """Run `agent` on one user message; (result, every event of the stream)."""
+    handler = agent.run(user_msg=text, **options)
+    events = [event async for event in handler.stream_events()]
+    return await handler, events
 
 
 def wire(messages: Sequence[ChatMessage]) -> str:

@@ -16,6 +16,7 @@ fails `test_no_standard_test_is_overridden`, which itself cannot be overridden.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope
+from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope, Skill
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing.fakes import make_library, make_skill
 
@@ -54,6 +55,15 @@ _TWINS = tuple(
 
 _THREADS = 8
 _ROUNDS = 5
+
+
+def _dawdle(_skill: Skill) -> bool:
+    time.sleep(0.0005)
+    return True
+
+
+_DAWDLING = Scope("dawdling", _dawdle)
+"""Allows everything, and lets the other threads search in the middle of a search."""
 
 
 class RetrieverConformance:
@@ -301,9 +311,9 @@ class RetrieverConformance:
             Query(query_text, k=6),
             Query(query_text, k=1, offset=1),
             Query(query_text, k=6, filters=(("tag", "vegan"),)),
-            Query("clean csv tables", k=3),
-            Query("fill in pdf forms", k=3),
-            Query("find a commit with git bisect", k=3),
+            Query(query_text, k=6, scope=_DAWDLING),
+            Query("clean csv tables", k=3, scope=_DAWDLING),
+            Query("fill in pdf forms", k=1, scope=_DAWDLING),
         ]
         expected = [retriever.search(query).hits for query in queries]
         rounds = _ROUNDS * _THREADS

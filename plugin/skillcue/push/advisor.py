@@ -243,7 +243,7 @@ class Advisor:
             for turn, decided in zip(turns, decisions, strict=True)
             if decided.durable
         }
-        return bounded_records(records, self._settings.record_bytes)
+        return bounded_records(records)
 
     def _replayed(self, run: _Run, decided: Decided) -> Advice:
         """The newest decision where only its record was left."""

@@ -13,6 +13,9 @@ from skillcue_hooks import Advice
 
 __all__ = ["Decided", "Memo", "Records", "bounded_records", "read_record"]
 
+RECORD_BYTES = 1_000
+"""Size of what is persisted for a thread, as JSON, bytes. Not a setting: threads outlive one."""
+
 Records = Mapping[str, Sequence[str]]
 """``{turn key: [mode, skill id, ...]}``: plain JSON, all that a thread ever persists."""
 
@@ -78,13 +81,13 @@ def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
     return record[0], tuple(record[1:])
 
 
-def bounded_records(records: Records, limit: int) -> dict[str, list[str]]:
-    """The newest records whose JSON text fits in `limit` bytes, in their order."""
+def bounded_records(records: Records) -> dict[str, list[str]]:
+    """The newest records whose JSON text fits in `RECORD_BYTES`, in their order."""
     kept: list[tuple[str, list[str]]] = []
     size = 2
     for key, record in reversed(list(records.items())):
         size += len(json.dumps({key: list(record)}, ensure_ascii=False).encode())
-        if size > limit:
+        if size > RECORD_BYTES:
             break
         kept.append((key, list(record)))
     return dict(reversed(kept))

@@ -23,7 +23,6 @@ class PushSettings:
         query_chars: Longer user messages are searched by their beginning and end, characters.
         context_chars: Earlier conversation given to the retriever as second view, characters.
         history_turns: Without a record, the advice of this many earlier turns is worked out again.
-        record_bytes: Size of what is persisted for a thread, as JSON, bytes.
         memo_turns: Decisions kept in memory, turns over all threads.
         gate: Thresholds of the gate.
         count_tokens: Counts the tokens of a text; the default estimates without a tokenizer.
@@ -36,7 +35,6 @@ class PushSettings:
     query_chars: int = 8_000
     context_chars: int = 1_200
     history_turns: int = 20
-    record_bytes: int = 1_000
     memo_turns: int = 4_096
     gate: GateSettings = field(default_factory=GateSettings)
     count_tokens: TokenCounter = estimate_tokens
