@@ -253,6 +253,21 @@ class TestNotThreadSafe(Suite):
             return Ranking(self.hits(self.query, matched), "overlap", total=len(matched))
 
 
+class TestSharesItsScores(Suite):
+    class retriever_class(Overlap):
+        def __init__(self, library: Library, context: RetrieverContext) -> None:
+            super().__init__(library, context)
+            self.scores: dict[str, float] = {}
+
+        def search(self, query: Query) -> Ranking:
+            allowed = [s for s in self.skills if self.allows(query, s)]
+            for skill in allowed:
+                self.scores[skill.id] = self.score(query, skill)
+            scored = [(self.scores[s.id], s) for s in allowed]
+            matched = self.ordered([pair for pair in scored if pair[0] > 0])
+            return Ranking(self.hits(query, matched), "overlap", total=len(matched))
+
+
 class TestDrifts(Suite):
     class retriever_class(Overlap):
         searches = 0

@@ -27,7 +27,7 @@ from skillcue.push.messages import ADVICE_OPEN
 from skillcue_hooks.errors import UnknownModeError
 
 PDF = "I have to fill in a PDF form for my visa application"
-INVOICES = "Check the supplier invoices of March against the purchase orders"
+INVOICES = "Please match the bank payments of March to our open invoices"
 THANKS = "Thanks, that is great!"
 
 

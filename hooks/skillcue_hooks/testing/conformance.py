@@ -54,7 +54,7 @@ _TWINS = tuple(
 """More than a retriever would fetch to be on the safe side, and not in the order of their ids."""
 
 _THREADS = 8
-_ROUNDS = 5
+_ROUNDS = 16
 
 
 def _dawdle(_skill: Skill) -> bool:
@@ -316,10 +316,9 @@ class RetrieverConformance:
             Query("fill in pdf forms", k=1, scope=_DAWDLING),
         ]
         expected = [retriever.search(query).hits for query in queries]
-        rounds = _ROUNDS * _THREADS
         with _eager_switching(), ThreadPoolExecutor(_THREADS) as pool:
-            answers = list(pool.map(lambda query: retriever.search(query).hits, queries * rounds))
-        assert answers == expected * rounds
+            answers = list(pool.map(lambda query: retriever.search(query).hits, queries * _ROUNDS))
+        assert answers == expected * _ROUNDS
 
     def test_no_standard_test_is_overridden(self) -> None:
         """A replaced or deleted standard test must say why, as an xfail with a reason."""

@@ -118,10 +118,7 @@ def decide_turn(
     ranking = host.search(query, mode, snapshot)
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
     candidates = _pushable(ranking, turn)
-    verdict = judge(
-        candidates.ranking, len(snapshot.library.skills), settings.k, settings.gate,
-        visible=turn.visible_skills,
-    )  # fmt: skip
+    verdict = judge(candidates.ranking, settings.k, settings.gate, turn.visible_skills)
     offered, reason = _merge(explicit, ranking, verdict, settings.k)
     rejected = (*verdict.rejected, *candidates.rejected)
     text, kept = fit_budget(host, settings, load_tool, [h.skill for h in offered], snapshot)

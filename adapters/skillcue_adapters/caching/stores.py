@@ -1,0 +1,126 @@
+"""Where cached text lives: in memory, on disk, or both. A failure is a miss, never an error."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections import OrderedDict
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from skillcue_hooks.protocols import CacheStore
+
+if TYPE_CHECKING:
+    import diskcache
+
+__all__ = ["DiskStore", "MemoryStore", "TieredStore"]
+
+LOCK_WAIT_S = 0.25
+"""How long a disk operation may wait for another process, seconds."""
+
+log = logging.getLogger("skillcue.cache")
+
+
+class _ForkSafeLock:
+    """A lock that a forked child finds open, whoever held it in the parent."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if self._pid != os.getpid():
+            self._pid, self._lock = os.getpid(), threading.Lock()
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+
+class MemoryStore:
+    """Text in memory, least recently used dropped first. Safe to share by threads.
+
+    Args:
+        max_entries: Entries that are kept, 1 or more.
+        max_bytes: Memory that keys and values may take, bytes; a larger value is not stored.
+    """
+
+    def __init__(self, max_entries: int = 4096, max_bytes: int = 64 * 2**20) -> None:
+        self.max_entries = max_entries
+        self.max_bytes = max_bytes
+        self._entries: OrderedDict[str, str] = OrderedDict()
+        self._bytes = 0
+        self._lock = _ForkSafeLock()
+
+    def get(self, key: str) -> str | None:
+        with self._lock:
+            value = self._entries.get(key)
+            if value is not None:
+                self._entries.move_to_end(key)
+            return value
+
+    def put(self, key: str, value: str) -> None:
+        if _size(key, value) > self.max_bytes:
+            return
+        with self._lock:
+            self._drop(key)
+            self._entries[key] = value
+            self._bytes += _size(key, value)
+            while len(self._entries) > self.max_entries or self._bytes > self.max_bytes:
+                self._drop(next(iter(self._entries)))
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
+    def close(self) -> None:
+        self.clear()
+
+    def _drop(self, key: str) -> None:
+        value = self._entries.pop(key, None)
+        if value is not None:
+            self._bytes -= _size(key, value)
+
+
+class DiskStore:
+    """Text in a folder that processes may share, oldest dropped first.
+
+    The folder is opened by the first operation, and again after a fork. Nothing but text goes
+    into it and nothing but text comes out: a value of any other kind, a pickle above all, is a
+    miss and is never loaded. A failure (locked, not writable, corrupt, removed) is logged once and
+    the store then answers nothing for `retry_after_s`. Keep it off network file systems, whose
+    locks SQLite cannot trust.
+
+    Args:
+        path: A folder of its own; made when it does not exist.
+        size_limit_bytes: Size of the database above which the oldest entries go, bytes.
+        retry_after_s: Pause after a failure, seconds.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        size_limit_bytes: int = 256 * 2**20,
+        retry_after_s: float = 30.0,
+    ) -> None:
+        self.path = Path(path)
+        self.size_limit_bytes = size_limit_bytes
+        self.retry_after_s = retry_after_s
+        self._lock = _ForkSafeLock()
+        self._cache: diskcache.Cache | None = None
+        self._pid = os.getpid()
+        self._left_behind: list[object] = []
+        self._silent_until = 0.0
+        self._closed = False

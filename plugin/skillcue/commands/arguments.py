@@ -1,0 +1,231 @@
+"""What can be typed: commands, options, help. Imports nothing but argparse."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from skillcue import __version__
+
+__all__ = ["build_parser"]
+
+_EXIT_CODES = """\
+exit codes:
+  0 done   1 nothing found, or problems found   2 wrong usage or set-up
+"""
+_SKILLS_HELP = (
+    "folder of skills, one skill's folder, or what a plugin opens; may be repeated, earlier ones "
+    "win (default: $SKILLCUE_SKILLS, else ./skills, ./.claude/skills or ./.agents/skills)"
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says how to get help instead of printing the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}\n       Try: {self.prog} --help\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; `module` of its result names the command's module."""
+    parser = _Parser(
+        prog="skillcue",
+        description="The right Agent Skill at the right turn: look into a library of skills, "
+        "and see what an agent would get.",
+        epilog="Each command has a --help of its own, with examples.\n\n" + _EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"skillcue {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _demo(commands)
+    _search(commands)
+    _explain(commands)
+    _list(commands)
+    _load(commands)
+    _doctor(commands)
+    _plugins(commands)
+    return parser
+
+
+def _demo(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "demo",
+        "play a conversation in LangGraph and LlamaIndex and show what push and pull did",
+        """\
+  skillcue demo
+  skillcue demo --skills ~/my-skills --framework langgraph
+  SKILLCUE_DEMO_MODEL=openai:gpt-5 skillcue demo --conversation talk.json
+
+Without SKILLCUE_DEMO_MODEL a scripted model plays the agent, and the screen says so.
+""",
+    )
+    _library_options(
+        parser, skills_help=_SKILLS_HELP.partition(" (default")[0] + " (default: examples/skills)"
+    )
+    _mode_option(parser)
+    parser.add_argument(
+        "--conversation",
+        metavar="FILE",
+        help="JSON conversation whose user messages are played (default: "
+        "examples/conversations/month-end.json; with --skills, one made up from the library)",
+    )
+    parser.add_argument(
+        "--framework",
+        choices=("langgraph", "llamaindex", "both"),
+        default="both",
+        help="where the agent runs (default: both)",
+    )
+
+
+def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "search",
+        "rank the library for a query",
+        """\
+  skillcue search "fill in a form" --skills examples/skills
+  skillcue search "slow query" --k 3 --filter category=data --json
+  skillcue search "and for April?" --context "matching bank transfers with invoices"
+""",
+    )
+    parser.add_argument("query", metavar="QUERY", help="what is looked for; quote several words")
+    _library_options(parser)
+    _mode_option(parser)
+    parser.add_argument(
+        "--k", type=int, default=5, metavar="N", help="number of results, 1 or more (default: 5)"
+    )
+    parser.add_argument(
+        "--context", default="", metavar="TEXT", help="the conversation or task around the query"
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="only skills with this tag, category (or one above it), source or trust; may be "
+        "repeated with another field",
+    )
+
+
+def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "explain",
+        "say why skills rank as they do, and what the push gate decides",
+        """\
+  skillcue explain "fill in a form" --skills examples/skills
+  skillcue explain --conversation examples/conversations/month-end.json
+""",
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("query", nargs="?", metavar="QUERY", help="a user message, in quotes")
+    what.add_argument(
+        "--conversation", metavar="FILE", help="JSON conversation; each user turn is explained"
+    )
+    _library_options(parser)
+    _mode_option(parser)
+    parser.add_argument(
+        "--k", type=int, default=5, metavar="N", help="number of hits explained (default: 5)"
+    )
+
+
+def _list(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "list",
+        "list the skills of the library",
+        """\
+  skillcue list --skills examples/skills
+  skillcue list --category finance --json
+""",
+    )
+    _library_options(parser)
+    parser.add_argument(
+        "--category", metavar="NAME", help="only skills of this category or below it"
+    )
+    parser.add_argument("--tag", metavar="TAG", help="only skills with this tag")
+
+
+def _load(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "load",
+        "print a skill, or a file beside it, as an agent gets it",
+        """\
+  skillcue load pdf-form-filling --skills examples/skills
+  skillcue load pdf-form-filling --file reference.md --page 2
+""",
+    )
+    parser.add_argument("name", metavar="NAME", help="name or id, as shown by list and search")
+    _library_options(parser)
+    parser.add_argument("--file", metavar="PATH", help="a file of the skill instead of its text")
+    parser.add_argument(
+        "--page", type=int, default=1, metavar="N", help="page of a long text, from 1 (default: 1)"
+    )
+
+
+def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "doctor",
+        "say what is wrong with the files, what is alike, and what the library costs",
+        """\
+  skillcue doctor --skills examples/skills
+  skillcue doctor --strict --json > report.json
+""",
+    )
+    _library_options(parser)
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 when there are warnings, too"
+    )
+
+
+def _plugins(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "plugins",
+        "list the plugins that are loaded, their hooks and their retrieval modes",
+        "  skillcue plugins\n  skillcue plugins --json\n",
+    )
+    _common_options(parser)
+
+
+def _command(
+    commands: argparse._SubParsersAction[_Parser], name: str, summary: str, examples: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"examples:\n{examples}\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(module=name)
+    return parser
+
+
+def _library_options(parser: argparse.ArgumentParser, skills_help: str = _SKILLS_HELP) -> None:
+    parser.add_argument("--skills", action="append", metavar="FOLDER", help=skills_help)
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="show a bar on a terminal while a large library is read",
+    )
+    _common_options(parser)
+
+
+def _mode_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode", metavar="MODE", help="retrieval mode; `skillcue plugins` lists them"
+    )
+
+
+def _common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument(
+        "--traceback", action="store_true", help="print the traceback of an error as well"
+    )

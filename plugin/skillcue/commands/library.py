@@ -1,0 +1,142 @@
+"""The library a command works on: found, opened, read with a progress bar."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from skillcue.commands.messages import print_error, print_note
+from skillcue.facade import DEFAULT_MODE, SkillCue
+from skillcue.library.source import FolderSource
+from skillcue.sources import SourceSpec
+from skillcue_hooks.errors import LibraryNotFoundError
+
+__all__ = ["DEFAULT_FOLDERS", "PROGRESS_FILES", "SKILLS_ENV", "Opened", "open_library"]
+
+SKILLS_ENV = "SKILLCUE_SKILLS"
+"""Folders to use when ``--skills`` is not given, separated as in ``PATH``."""
+DEFAULT_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
+"""Looked for in the working directory; the first that exists is the library."""
+PROGRESS_FILES = 500
+"""From this many files to read, a bar is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A library that has been read.
+
+    Attributes:
+        cue: The library.
+        where: Its sources as they were named, for messages.
+    """
+
+    cue: SkillCue
+    where: str
+
+    def note_problems(self) -> None:
+        """Say on stderr when the library is empty, or when files are missing from it."""
+        errors = [item for item in self.cue.diagnostics if item.severity == "error"]
+        if not self.cue.snapshot().library.skills:
+            cure = "A skill is a folder with a SKILL.md file; `skillcue doctor` says what is there."
+            if errors:
+                cure = f"{errors[0].path}: {errors[0].message} {errors[0].remedy}"
+            print_error(f"There is no skill in {self.where}.", cure)
+        elif errors:
+            number = f"{len(errors)} problem{'s' if len(errors) > 1 else ''}"
+            print_note(f"{number} in {self.where}: see `skillcue doctor`.")
+
+
+@contextmanager
+def open_library(
+    args: Namespace, specs: Sequence[str] | None = None, cache: bool = False
+) -> Iterator[Opened]:
+    """The library of a command, read once.
+
+    Args:
+        args: Parsed arguments: ``skills`` and ``progress``, ``mode`` where the command has it.
+        specs: Sources instead of ``args.skills``.
+        cache: Remember rankings while the command runs.
+
+    Raises:
+        LibraryNotFoundError: A folder does not exist, or none was named and none is there.
+        UnknownModeError: ``args.mode`` is not registered.
+    """
+    named = list(specs or named_sources(args.skills))
+    with _Bar(args.progress) as bar:
+        sources = [_source(spec, bar) for spec in named]
+        mode = getattr(args, "mode", None) or DEFAULT_MODE
+        cue = SkillCue(sources, mode=mode, cache=None if cache else False, recheck="manual")
+        cue.snapshot()
+    with cue:
+        yield Opened(cue, ", ".join(named))
+
+
+def named_sources(named: Sequence[str] | None) -> list[str]:
+    """What ``--skills``, the environment or the working directory say.
+
+    Raises:
+        LibraryNotFoundError: None of them names a folder.
+    """
+    if named:
+        return list(named)
+    listed = [part for part in os.environ.get(SKILLS_ENV, "").split(os.pathsep) if part]
+    if listed:
+        return listed
+    for folder in DEFAULT_FOLDERS:
+        if Path(folder).is_dir():
+            return [folder]
+    looked = ", ".join(f"./{folder}" for folder in DEFAULT_FOLDERS)
+    raise LibraryNotFoundError(
+        f"No skills: {SKILLS_ENV} is not set, and there is none of {looked} in {Path.cwd()}.",
+        "Name a folder: --skills path/to/skills",
+    )
+
+
+def _source(spec: str, bar: _Bar) -> SourceSpec:
+    """A folder that reports progress, or the text itself for a plugin to open."""
+    source = FolderSource(spec, progress=bar.update)
+    try:
+        source.check()
+    except LibraryNotFoundError:  # raised again by SkillCue when no plugin opens it
+        return spec
+    return source
+
+
+class _Bar:
+    """A progress bar on stderr that appears for large scans, on a terminal only."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted and sys.stderr.isatty()
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+
+    def update(self, done: int, total: int) -> None:
+        """Called with (files read, files to read)."""
+        if not self._wanted or total < PROGRESS_FILES:
+            return
+        if self._progress is None:
+            self._progress = Progress(
+                TextColumn("reading skills"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                console=Console(file=sys.stderr),
+                transient=True,
+            )
+            self._progress.start()
+            self._task = self._progress.add_task("read", total=total)
+        self._progress.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,63 @@
+"""``skillcue load``: the text of a skill, or of a file beside it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from skillcue.commands.library import open_library
+from skillcue.commands.messages import print_note
+from skillcue.commands.output import write_json
+from skillcue.commands.records import skill_record
+from skillcue.library.characters import clean
+from skillcue_hooks import LoadedSkill
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["run"]
+
+FILES_SHOWN = 20
+"""Most files beside a skill that are named; ``--json`` has all of them."""
+
+
+def run(args: Namespace) -> int:
+    """Print one page on stdout, and what belongs to it on stderr."""
+    if args.page < 1:
+        raise ConfigurationError(f"--page is {args.page}.", "Pages count from 1.")
+    with open_library(args) as library:
+        loaded = library.cue.load(args.name, file=args.file, page=args.page)
+    if args.json:
+        write_json(_document(loaded))
+        return 0
+    text = clean(loaded.text).text  # an escape sequence in a file must not reach the terminal
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    sys.stdout.flush()  # the notes come after the text they are about
+    _note(loaded)
+    return 0
+
+
+def _document(loaded: LoadedSkill) -> dict[str, Any]:
+    return {
+        "skill": skill_record(loaded.skill),
+        "file": loaded.file,
+        "page": loaded.page,
+        "pages": loaded.pages,
+        "shown": loaded.shown,
+        "total": loaded.total,
+        "base_dir": str(loaded.base_dir) if loaded.base_dir else None,
+        "files": list(loaded.files),
+        "text": loaded.text,
+    }
+
+
+def _note(loaded: LoadedSkill) -> None:
+    if loaded.pages > 1:
+        more = f"next: --page {loaded.page + 1}" if loaded.page < loaded.pages else "the last one"
+        print_note(
+            f"page {loaded.page} of {loaded.pages}, {loaded.shown} of {loaded.total} characters; "
+            f"{more}"
+        )
+    if loaded.files and loaded.file is None:
+        rest = len(loaded.files) - FILES_SHOWN
+        more = f" and {rest} more" if rest > 0 else ""
+        print_note(f"files (--file): {', '.join(loaded.files[:FILES_SHOWN])}{more}")

@@ -1,0 +1,58 @@
+"""Skills, hits and decisions as plain data for ``--json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skillcue_hooks import Advice, Hit, Skill
+
+__all__ = ["advice_record", "hit_record", "skill_record"]
+
+
+def skill_record(skill: Skill) -> dict[str, Any]:
+    """A skill without its body."""
+    return {
+        "id": skill.id,
+        "name": skill.name,
+        "description": skill.description,
+        "category": skill.category,
+        "tags": list(skill.tags),
+        "source": skill.source,
+        "path": str(skill.path),
+        "trust": skill.trust,
+    }
+
+
+def hit_record(hit: Hit) -> dict[str, Any]:
+    """A hit, its skill included."""
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "signals": dict(sorted(hit.signals.items())),
+        **skill_record(hit.skill),
+    }
+
+
+def advice_record(advice: Advice) -> dict[str, Any]:
+    """A decision of the push advisor. Times are left out: equal input gives equal bytes."""
+    return {
+        "decision": advice.decision,
+        "mode": advice.mode,
+        "skills": [hit.skill.name for hit in advice.hits],
+        "ids": [hit.skill.id for hit in advice.hits],
+        "confidence": round(advice.confidence, 4),
+        "threshold": round(advice.threshold, 4),
+        "reason": advice.reason,
+        "tokens": advice.tokens,
+        "text": advice.text,
+        "degraded": advice.degraded,
+        "rejected": [
+            {
+                "name": rejection.hit.skill.name,
+                "id": rejection.hit.skill.id,
+                "score": rejection.hit.score,
+                "reason": rejection.reason,
+            }
+            for rejection in advice.rejected
+        ],
+    }
