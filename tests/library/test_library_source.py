@@ -373,7 +373,7 @@ def test_size_limit_keeps_the_beginning_and_says_how_much(
 
 
 def test_folder_names_nobody_can_print_give_usable_ids(tmp_path: Path, skill_text: Text) -> None:
-    for raw in (b"caf\xe9", "line\nbreak".encode(), "hid\u202eden".encode()):
+    for raw in (b"caf\xe9", b"line\nbreak", "hid\u202eden".encode()):
         folder = os.path.join(os.fsencode(tmp_path), raw)
         os.mkdir(folder)
         with open(os.path.join(folder, b"SKILL.md"), "w", encoding="utf-8") as file:

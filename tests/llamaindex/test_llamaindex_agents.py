@@ -19,9 +19,6 @@ PDF = "I have to fill in a PDF form for my visa application"
 BREAD = "My sourdough starter is sluggish and the rye bread comes out with a dense crumb"
 THANKS = "Thanks, that is great!"
 
-# LlamaIndex's own ReAct step asks a context whether it runs, which newer workflows deprecate.
-react_warns = pytest.mark.filterwarnings("ignore:is_running called from within a step")
-
 
 def act(tool: str, arguments: str) -> str:
     return f"Thought: I need a tool.\nAction: {tool}\nAction Input: {arguments}"
@@ -42,7 +39,6 @@ def two_agents(llm: StrictLlm, **options) -> AgentWorkflow:
 # ReAct
 
 
-@react_warns
 async def test_react_agent_is_advised_once_a_turn_and_memory_stays_clean(cue):
     llm = StrictLlm(
         script=[
@@ -68,7 +64,6 @@ async def test_react_agent_is_advised_once_a_turn_and_memory_stays_clean(cue):
     assert last.startswith(first + "\n")
 
 
-@react_warns
 async def test_a_react_retry_is_not_a_new_turn(example_skills):
     """LlamaIndex repeats the user's message and complains in user position."""
     modes = CountingModes("counted")
@@ -266,7 +261,7 @@ def test_attach_refuses_unknown_options_and_passes_other_targets(cue):
     agent = FunctionAgent(llm=StrictLlm())
     with pytest.raises(UnknownSettingError, match="Did you mean 'prefix'"):
         cue.attach(agent, prefx="kb_")
-    with pytest.raises(AttachError, match="Nobody|Nothing knows"):
+    with pytest.raises(AttachError, match="Nothing knows how to attach"):
         cue.attach(StrictLlm())
 
 
@@ -296,7 +291,6 @@ async def test_nudges_make_a_system_prompt_where_there_is_none(example_skills):
     assert "kb_skill_lookup" in llm.requests[0][0].content
 
 
-@react_warns
 async def test_a_react_agent_is_nudged_in_its_own_prompt_and_the_original_is_not(example_skills):
     llm = StrictLlm(script=[answer("ok"), answer("ok")])
     with SkillCue(example_skills, nudge=True) as cue:

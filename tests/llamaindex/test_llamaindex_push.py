@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 
 import pytest
@@ -46,7 +47,7 @@ def memories() -> list:
 def assert_prefixes(requests: list[list[ChatMessage]]) -> None:
     """Each request continues the one before it, byte for byte."""
     wires = [wire(request) for request in requests]
-    for before, after in zip(wires, wires[1:], strict=False):
+    for before, after in itertools.pairwise(wires):
         assert after.startswith(before + "\n")
 
 
@@ -144,14 +145,20 @@ async def test_one_search_and_one_event_for_a_turn_with_five_model_calls(example
 
 async def test_every_call_of_a_turn_is_advised_in_the_same_bytes_and_pairs_stay_together(cue):
     both = call("skill_list", "c1")
-    both.additional_kwargs["tool_calls"] += call("skill_lookup", "c2", query="pdf").additional_kwargs[
-        "tool_calls"
-    ]
+    both.additional_kwargs["tool_calls"] += call(
+        "skill_lookup", "c2", query="pdf"
+    ).additional_kwargs["tool_calls"]
     llm = StrictLlm(script=[both, "done", "again"])
     agent, memory = agent_of(cue, llm), ChatMemoryBuffer.from_defaults()
     await run_turn(agent, PDF, memory=memory)
     await run_turn(agent, INVOICES, memory=memory)
-    assert [m.role.value for m in llm.requests[1]] == ["system", "user", "assistant", "tool", "tool"]
+    assert [m.role.value for m in llm.requests[1]] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
     assert [m.additional_kwargs["tool_call_id"] for m in llm.requests[1][3:]] == ["c1", "c2"]
     assert len({advised_texts(request)[0] for request in llm.requests}) == 1
 

@@ -34,7 +34,8 @@ async def answers(cue: SkillCue, *calls, text: str = "help me", **options) -> li
 def test_the_model_sees_exactly_the_arguments(cue):
     tools = tools_by_name(cue)
     properties = {
-        name: list(tool.metadata.get_parameters_dict()["properties"]) for name, tool in tools.items()
+        name: list(tool.metadata.get_parameters_dict()["properties"])
+        for name, tool in tools.items()
     }
     assert properties == {
         "skill_lookup": ["query", "k", "offset"],
@@ -47,7 +48,9 @@ def test_the_model_sees_exactly_the_arguments(cue):
 
 
 def test_descriptions_are_constant_and_fit_the_openai_limit(cue):
-    for tool, key in zip(tools_by_name(cue, "a_").values(), ("lookup", "load", "list"), strict=True):
+    for tool, key in zip(
+        tools_by_name(cue, "a_").values(), ("lookup", "load", "list"), strict=True
+    ):
         assert tool.metadata.description == TOOL_DESCRIPTIONS[key]
         spec = tool.metadata.to_openai_tool()
         assert spec["function"]["name"] == f"a_skill_{key}"

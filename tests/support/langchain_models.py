@@ -52,7 +52,8 @@ def check_request(messages: Sequence[BaseMessage]) -> None:
                 raise RejectedRequest(f"tool result without a call at {position}")
             pending.discard(message.tool_call_id)
             spoke = "tool"
-        if not message.content and not getattr(message, "tool_calls", None):
+        empty = not message.content and not getattr(message, "tool_calls", None)
+        if empty and not isinstance(message, SystemMessage):  # deepagents sends empty prompts
             raise RejectedRequest(f"empty message at {position}")
     if pending:
         raise RejectedRequest("a tool call has no result")

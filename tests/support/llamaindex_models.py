@@ -141,7 +141,7 @@ class StrictLlm(FunctionCallingLLM):
     script is used up the model answers "done".
     """
 
-    script: list[Any] = []
+    script: list[Any] = []  # noqa: RUF012  # a pydantic field
     strict: bool = True
     function_calling: bool = True
 

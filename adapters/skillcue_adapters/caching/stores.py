@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-import sqlite3
 import sys
 import threading
 import time
 from collections import OrderedDict
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from skillcue_hooks.protocols import CacheStore
-
-if TYPE_CHECKING:
-    import diskcache
 
 __all__ = ["DiskStore", "MemoryStore", "TieredStore"]
 
@@ -115,12 +112,112 @@ class DiskStore:
         size_limit_bytes: int = 256 * 2**20,
         retry_after_s: float = 30.0,
     ) -> None:
-        self.path = Path(path)
+        # The expansion diskcache would do on its own.
+        self.path = Path(os.path.expandvars(os.path.expanduser(path)))
         self.size_limit_bytes = size_limit_bytes
         self.retry_after_s = retry_after_s
         self._lock = _ForkSafeLock()
-        self._cache: diskcache.Cache | None = None
+        self._cache: Any = None
         self._pid = os.getpid()
-        self._left_behind: list[object] = []
-        self._silent_until = 0.0
+        self._inherited: list[Any] = []
+        self._resting_until = 0.0
         self._closed = False
+
+    def get(self, key: str) -> str | None:
+        value: str | None = self._try(lambda cache: cache.get(key))
+        return value
+
+    def put(self, key: str, value: str) -> None:
+        self._try(lambda cache: cache.set(key, value))
+
+    def clear(self) -> None:
+        self._try(lambda cache: cache.clear())
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop_cache()
+            self._closed = True
+
+    def _try(self, action: Callable[[Any], Any]) -> Any:
+        try:
+            cache = self._open()
+            return None if cache is None else action(cache)
+        except Exception as error:  # noqa: BLE001  SQLite and file systems may raise anything
+            self._rest(error)
+            return None
+
+    def _open(self) -> Any:
+        """The open cache, None while closed or resting."""
+        with self._lock:
+            if self._closed or time.monotonic() < self._resting_until:
+                return None
+            if self._opened_here() is None:
+                from skillcue_adapters.caching.text_disk import open_text_cache
+
+                self._cache = open_text_cache(self.path, self.size_limit_bytes, LOCK_WAIT_S)
+            return self._cache
+
+    def _opened_here(self) -> Any:
+        """The cache this process opened, None if there is none."""
+        if self._pid != os.getpid():
+            # SQLite forbids a child even to close what its parent opened.
+            self._inherited.append(self._cache)
+            self._pid, self._cache = os.getpid(), None
+        return self._cache
+
+    def _drop_cache(self) -> None:
+        cache, self._cache = self._opened_here(), None
+        if cache is not None:
+            with suppress(Exception):  # the folder may be gone, and any error comes too late
+                cache.close()
+
+    def _rest(self, error: Exception) -> None:
+        with self._lock:
+            self._drop_cache()
+            if time.monotonic() < self._resting_until:
+                return
+            self._resting_until = time.monotonic() + self.retry_after_s
+        log.warning(
+            "cache folder %s is not used for %g s: %s: %s",
+            self.path,
+            self.retry_after_s,
+            type(error).__name__,
+            error,
+        )
+
+
+class TieredStore:
+    """A fast store in front of a lasting one; what the latter finds moves up.
+
+    Args:
+        memory: Asked first.
+        disk: Asked on a miss.
+    """
+
+    def __init__(self, memory: CacheStore, disk: CacheStore) -> None:
+        self.memory = memory
+        self.disk = disk
+
+    def get(self, key: str) -> str | None:
+        value = self.memory.get(key)
+        if value is None:
+            value = self.disk.get(key)
+            if value is not None:
+                self.memory.put(key, value)
+        return value
+
+    def put(self, key: str, value: str) -> None:
+        self.memory.put(key, value)
+        self.disk.put(key, value)
+
+    def clear(self) -> None:
+        self.memory.clear()
+        self.disk.clear()
+
+    def close(self) -> None:
+        self.memory.close()
+        self.disk.close()
+
+
+def _size(key: str, value: str) -> int:
+    return sys.getsizeof(key) + sys.getsizeof(value)

@@ -10,6 +10,7 @@ from skillcue.commands.library import Opened, open_library
 from skillcue.commands.output import Screen, fields, table, write_json
 from skillcue.commands.records import advice_record, hit_record
 from skillcue.commands.signals import matched_words, meaning
+from skillcue.push.budget import shorten
 from skillcue_hooks import Advice, Hit, Ranking
 from skillcue_hooks.errors import ConfigurationError
 
@@ -88,8 +89,7 @@ def _explain_turns(args: Namespace, library: Opened, conversation: Conversation)
     for number, (text, advice) in enumerate(turns, 1):
         flat = " ".join(text.split())
         screen.heading(f"turn {number}")
-        shown = flat if len(flat) <= USER_CHARS else f"{flat[: USER_CHARS - 1]}…"
-        screen.show(fields([("user", shown)]), _decision(advice))
+        screen.show(fields([("user", shorten(flat, USER_CHARS))]), _decision(advice))
 
 
 def _decision(advice: Advice) -> Any:
@@ -102,7 +102,14 @@ def _decision(advice: Advice) -> Any:
         names = ", ".join(hit.skill.name for hit in advice.hits)
         rows.insert(1, ("skills", f"{names} ({advice.tokens} tokens)"))
     rows += [
-        ("not offered", f"{rejection.hit.skill.name}: {rejection.reason}")
-        for rejection in advice.rejected
+        ("not offered", f"{', '.join(names)}: {reason}")
+        for reason, names in _by_reason(advice).items()
     ]
     return fields(rows)
+
+
+def _by_reason(advice: Advice) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for rejection in advice.rejected:
+        names.setdefault(rejection.reason, []).append(rejection.hit.skill.name)
+    return names

@@ -16,6 +16,9 @@ from skillcue.library.characters import clean
 
 __all__ = ["Screen", "cell", "fields", "table", "write_json"]
 
+WHOLE_CHARS = 24
+"""The first column of a table is not wrapped while its cells are not longer, characters."""
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
@@ -34,7 +37,7 @@ class Screen:
     def show(self, *parts: RenderableType) -> None:
         """Print each part on lines of its own."""
         for part in parts:
-            self._console.print(part)
+            self._console.print(cell(part) if isinstance(part, str) else part)
 
     def heading(self, text: str) -> None:
         """A line that starts a section."""
@@ -48,18 +51,21 @@ def cell(text: str, style: str = "") -> Text:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: str = "") -> Table:
-    """A table.
+    """A table that fits the width; cells are wrapped, never cut.
 
     Args:
-        columns: Headings.
+        columns: Headings. The last column gives way first.
         rows: Cells, as many a row as there are columns.
         numeric: Headings, separated by blanks, of columns that are flushed right.
     """
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        right = column in numeric.split()
+    for number, column in enumerate(columns):
+        widest = max((len(row[number]) for row in rows), default=0)
         made.add_column(
-            cell(column), justify="right" if right else "left", overflow="fold", no_wrap=right
+            cell(column),
+            justify="right" if column in numeric.split() else "left",
+            overflow="fold",
+            no_wrap=number == 0 and widest <= WHOLE_CHARS,
         )
     for row in rows:
         made.add_row(*map(cell, row))

@@ -282,4 +282,5 @@ def diagnostic(code: str, path: Path, message: str, line: int | None = None) -> 
         KeyError: The code is not documented.
     """
     entry = CODES[code]
-    return Diagnostic(code, entry.severity, path, line, message, entry.remedy)
+    printable = message.encode("utf-8", "backslashreplace").decode("utf-8")  # odd file names
+    return Diagnostic(code, entry.severity, path, line, printable, entry.remedy)

@@ -44,7 +44,7 @@ def display_name(folder: str | PurePath) -> str:
     name = PurePath(folder).name
     if _PLAIN.fullmatch(name):
         return name
-    shown = name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    shown = _bytes(name).decode("utf-8", "replace")
     return nfc(" ".join(clean(shown).text.split()))
 
 
@@ -68,8 +68,12 @@ def _needs_quoting(char: str, reserved: str, blanks: bool) -> bool:
 
 
 def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in _bytes(char))
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8, or the raw bytes of a file name that is not UTF-8."""
     try:
-        raw = char.encode("utf-8", "surrogateescape")  # undecodable bytes of a file name
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raw = char.encode("utf-8", "surrogatepass")
-    return "".join(f"%{byte:02X}" for byte in raw)
+        return text.encode("utf-8", "surrogatepass")
