@@ -319,7 +319,7 @@ def test_advice_passes_the_formatters_of_anthropic_and_gemini(cue):
     for text in (PDF, PODS):
         app.invoke(say(text), config())
     request = model.requests[-1]
-    system, messages = anthropic._format_messages(request)
+    system, messages = anthropic._format_messages(request, model=None)
     assert "SYSTEM" in str(system)
     assert ADVICE_OPEN not in str(system)
     assert str(messages).count(ADVICE_OPEN) == 2

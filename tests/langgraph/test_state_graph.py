@@ -228,7 +228,7 @@ def test_a_failing_mode_does_not_fail_the_turn(example_skills, caplog):
     [
         lambda app: app.invoke(say(PDF), config(), context={"skill_mode": "fast"}),
         lambda app: app.invoke(say(PDF), config(skill_mode="fast")),
-        lambda app: app.with_config(config(skill_mode="fast")).invoke(say(PDF), config()),
+        lambda app: app.with_config(config(skill_mode="fast")).invoke(say(PDF)),
     ],
     ids=["context", "configurable", "with_config"],
 )

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from skillcue.library import source as source_module
 from skillcue.library.codes import CODES, diagnostic
 from skillcue.library.limits import ReadLimits
 from skillcue.library.live import LiveLibrary
 from skillcue.library.source import FolderSource, StaticSource
+from skillcue.library.walker import walk
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
 
@@ -55,8 +55,8 @@ FILES: dict[str, bytes] = {
 """Code to the content of ``tea/SKILL.md`` that causes it."""
 
 
-def scan(root: Path, limits: ReadLimits = SMALL, **options: bool) -> tuple[Diagnostic, ...]:
-    return FolderSource(root, limits=limits, **options).scan(None).diagnostics
+def scan(root: Path, limits: ReadLimits = SMALL, strict: bool = False) -> tuple[Diagnostic, ...]:
+    return FolderSource(root, limits=limits, strict=strict).scan(None).diagnostics
 
 
 def put(root: Path, relative: str, data: bytes = header(HEAD)) -> Path:
@@ -76,7 +76,7 @@ def other_spelling(root: Path) -> tuple[Diagnostic, ...]:
     return scan(root)
 
 
-def strict(root: Path) -> tuple[Diagnostic, ...]:
+def strictly(root: Path) -> tuple[Diagnostic, ...]:
     put(root, "tea/SKILL.md", FILES["value-repaired"])
     return scan(root, strict=True)
 
@@ -84,7 +84,7 @@ def strict(root: Path) -> tuple[Diagnostic, ...]:
 def vanishing(root: Path) -> tuple[Diagnostic, ...]:
     """The file is there for the walk and gone, or something else, for the reader."""
     path = put(root, "tea/SKILL.md")
-    original = source_module.walk
+    original = walk
 
     def walk_then_delete(*arguments: object) -> object:
         result = original(*arguments)  # type: ignore[arg-type]
@@ -92,14 +92,14 @@ def vanishing(root: Path) -> tuple[Diagnostic, ...]:
         return result
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_module, "walk", walk_then_delete)
+        patch.setattr("skillcue.library.source.walk", walk_then_delete)
         return scan(root)
 
 
 def broken_reader(root: Path) -> tuple[Diagnostic, ...]:
     put(root, "tea/SKILL.md")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_module, "read_skill", None)
+        patch.setattr("skillcue.library.source.read_skill", None)
         return scan(root)
 
 
@@ -192,7 +192,7 @@ CAUSES: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     **{code: from_file(data) for code, data in FILES.items()},
     "description-long": long_description,
     "file-name-spelling": other_spelling,
-    "strict-rejected": strict,
+    "strict-rejected": strictly,
     "file-unreadable": vanishing,
     "reader-failed": broken_reader,
     "not-a-regular-file": pipe,

@@ -44,6 +44,8 @@ VALUES = [
     Recipe("hash before a number", front(N, "description: See issue #12 of C# code."), "See issue #12 of C# code.", codes=("comment-kept",)),
     Recipe("hash before a blank", front(N, "description: Tea # and more"), "Tea # and more", codes=("comment-kept",)),
     Recipe("hash as the first character", front(N, "description: #tea channel"), "#tea channel", codes=("comment-kept",)),
+    Recipe("heading as the description", front(N, "description: ## Tea time"), "## Tea time", codes=("comment-kept",)),
+    Recipe("pipe inside a broken value", front(N, "description: Uses: hot | iced > cold"), "Uses: hot | iced > cold", codes=("value-repaired",)),
     Recipe("comment behind a name", front("name: tea # the drink", D)),
     Recipe("comment behind a quoted value", front(N, 'description: "Brew tea." # short')),
     Recipe("comment line between fields", front(N, "# the text follows", D)),
@@ -104,7 +106,7 @@ NAMES = [
 
 FENCES = [
     Recipe("list instead of a map", front("- name: tea", "- more"), "Boil the water.", codes=("header-not-a-map", *NO_HEADER), derived=True),
-    Recipe("prose between two rules", "---\nBrew it well.\n---\n\nMore.\n", "Brew it well.", codes=("header-not-a-map", *NO_HEADER), derived=True, body="Brew it well.\n\nMore."),
+    Recipe("prose between two rules", "---\nBrew it well.\n---\n\nMore.\n", "Brew it well.", codes=("header-missing", *NO_HEADER), derived=True, body="Brew it well.\n\nMore."),
     Recipe("nothing between the fences", "---\n---\n" + BODY, "Boil the water.", codes=("header-empty", *NO_HEADER), derived=True),
     Recipe("only a comment between the fences", front("# later"), "Boil the water.", codes=("header-empty", *NO_HEADER), derived=True),
     Recipe("no front matter", "# Tea\n\nBrew tea.\n", codes=("header-missing", *NO_HEADER), derived=True, body="# Tea\n\nBrew tea."),

@@ -13,7 +13,7 @@ import pytest
 
 from skillcue.library.snapshot import LibrarySnapshot, build_snapshot
 from skillcue.library.source import FolderSource, StaticSource
-from skillcue_hooks.contracts import Skill
+from skillcue_hooks.contracts import Skill, SourceScan, Trust
 from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.protocols import SkillSource
 
@@ -214,7 +214,7 @@ def test_what_the_list_shows_loads(tmp_path: Path, put: Put, skill_text: Text) -
 def test_an_untrusted_source_cannot_claim_trust_or_another_label() -> None:
     class Liar(StaticSource):
         @property
-        def trust(self) -> str:  # type: ignore[override]
+        def trust(self) -> Trust:
             return "untrusted"
 
         @property
@@ -227,7 +227,7 @@ def test_an_untrusted_source_cannot_claim_trust_or_another_label() -> None:
 
 def test_skills_without_a_hash_get_one() -> None:
     class Bare(StaticSource):
-        def scan(self, previous: object = None) -> object:  # type: ignore[override]
+        def scan(self, previous: SourceScan | None = None) -> SourceScan:
             scan = super().scan(None)
             return replace(scan, skills=tuple(replace(s, content_hash="") for s in scan.skills))
 

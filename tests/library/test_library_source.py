@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from skillcue.library import source as source_module
 from skillcue.library.limits import ReadLimits
+from skillcue.library.opening import read_regular
+from skillcue.library.reader import read_skill
 from skillcue.library.source import FolderSource, StaticSource
 from skillcue_hooks.contracts import Skill, SourceScan
 from skillcue_hooks.errors import LibraryNotFoundError, SkillFileError
@@ -25,13 +26,13 @@ Text = Callable[..., str]
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Paths of the files that are really read, in order."""
     paths: list[str] = []
-    original = source_module.read_regular
+    original = read_regular
 
     def counting(path: str, *arguments: object) -> object:
         paths.append(path)
         return original(path, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(source_module, "read_regular", counting)
+    monkeypatch.setattr("skillcue.library.source.read_regular", counting)
     return paths
 
 
@@ -75,14 +76,14 @@ def test_a_path_may_be_written_in_many_ways(
     put("lib/tea/SKILL.md", skill_text("tea"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    written = {
+    written: dict[str, str | Path] = {
         "folder": tmp_path / "lib/tea",
         "file": tmp_path / "lib/tea/SKILL.md",
         "relative": "lib/tea",
         "home": "~/lib/tea",
         "trailing slash": f"{tmp_path}/lib/tea/",
-    }[form]
-    source = FolderSource(written)
+    }
+    source = FolderSource(written[form])
     source.check()
     scan = source.scan(None)
     assert [skill.id for skill in scan.skills] == ["tea@."]
@@ -243,14 +244,14 @@ def test_a_reader_that_fails_hurts_only_that_file(
 ) -> None:
     put("a/SKILL.md", skill_text("a"))
     put("b/SKILL.md", skill_text("b"))
-    original = source_module.read_skill
+    original = read_skill
 
     def broken(data: bytes, *arguments: object) -> object:
         if b"name: a" in data:
             raise RuntimeError("bug")
         return original(data, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(source_module, "read_skill", broken)
+    monkeypatch.setattr("skillcue.library.source.read_skill", broken)
     scan = FolderSource(tmp_path).scan(None)
     assert [skill.name for skill in scan.skills] == ["b"]
     assert [(item.code, item.message) for item in scan.diagnostics] == [

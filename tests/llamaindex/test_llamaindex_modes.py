@@ -55,7 +55,6 @@ async def test_the_run_argument_holds_for_push_and_pull_of_that_run_only(cue, mo
     assert modes.calls == [("beta", PDF), ("beta", "pdf")]
     [event] = [event for event in events if isinstance(event, SkillAdviceEvent)]
     assert event.mode == "beta"
-    await ctx.store.set("memory", memory)
     await run_turn(target, THANKS, ctx=ctx, memory=memory)
     assert modes.calls[2:] == [("alpha", THANKS)]
 
@@ -68,7 +67,6 @@ async def test_a_mode_in_the_store_stays_and_the_run_argument_goes_before_it(cue
     await ctx.store.set("skill_mode", "beta")
     for text, options in (("one pdf", {}), ("two pdf", {"skill_mode": "gamma"}), ("three pdf", {})):
         await run_turn(target, text, ctx=ctx, memory=memory, **options)
-        await ctx.store.set("memory", memory)
     assert modes.calls == [("beta", "one pdf"), ("gamma", "two pdf"), ("beta", "three pdf")]
     assert await ctx.store.get("skill_mode") == "beta"
 
@@ -142,6 +140,7 @@ async def test_a_resumed_run_keeps_its_mode_and_its_bytes(example_skills):
         )
         return reply.response
 
+    ask.__annotations__["ctx"] = Context  # postponed annotations would hide it from LlamaIndex
     memory = ChatMemoryBuffer.from_defaults()
     modes = CountingModes("alpha", "beta")
     before = StrictLlm(script=[call("ask", "c1")])
@@ -161,9 +160,8 @@ async def test_a_resumed_run_keeps_its_mode_and_its_bytes(example_skills):
     with SkillCue(example_skills, plugins=[other], **options) as cue:
         agent = with_skills(FunctionAgent(llm=after, tools=[ask]), cue)
         restored = Context.from_dict(agent, json.loads(saved), serializer=JsonSerializer())
-        if await restored.store.get("memory", default=None) is None:
-            await restored.store.set("memory", memory)
         handler = agent.run(ctx=restored)
+        await handler.ctx.store.set("memory", memory)  # LlamaIndex may not be able to save it
         handler.ctx.send_event(HumanResponseEvent(response="go on"))
         events = [event async for event in handler.stream_events()]
         await handler

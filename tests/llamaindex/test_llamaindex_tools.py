@@ -6,7 +6,6 @@ import json
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.workflow import Context
 from support.llamaindex_models import StrictLlm, call, run_turn
 from support.modes import CountingModes
@@ -128,7 +127,6 @@ async def test_a_broken_retriever_is_an_error_result(example_skills):
     assert "cannot answer now" in output.content
 
 
-@pytest.mark.parametrize("make_memory", [ChatMemoryBuffer.from_defaults, Memory.from_defaults])
 async def test_what_stands_in_the_conversation_is_not_sent_again(cue, make_memory):
     """Within the turn (scratchpad) and in a later turn (memory)."""
     memory = make_memory()
@@ -158,10 +156,6 @@ async def test_a_tool_of_another_name_cannot_pretend_a_load(cue):
 
 
 async def test_a_memory_that_cannot_be_read_does_not_break_the_tool(cue, caplog):
-    class Grumpy(ChatMemoryBuffer):
-        async def aget_checked(self):
-            return []
-
     spec = SkillToolSpec(cue)
     ctx = Context(FunctionAgent(llm=StrictLlm()))
     await ctx.store.set("memory", object())

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.base import LanguageModelInput
@@ -27,8 +28,8 @@ __all__ = ["ScriptedChatModel"]
 
 _OFFER = re.compile(r"\[(?P<tool>\w+)\(name=(?P<name>\"(?:[^\"\\]|\\.)*\")\)\]")
 _ASKS_TO_SEARCH = re.compile(
-    r"\b(find|search|look for|list|show|which|what|is there|are there)\b.*\bskills?\b",
-    re.IGNORECASE | re.DOTALL,
+    r"\b(find|search|look for|list|show|which|what|is there|are there)\b[^.!?]{0,80}\bskills?\b",
+    re.IGNORECASE,
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -43,7 +44,7 @@ class ScriptedChatModel(BaseChatModel):
     user message with advice, load tool bound           calls it for the first offered skill
     user message that asks for skills, lookup bound     calls it with the message
     result of a tool                                    names the skill and its first step
-    anything else                                       says that no skill is needed
+    anything else                                       says that there is nothing to load
     ==================================================  ==========================================
     """
 
@@ -85,12 +86,13 @@ def _reply(messages: Sequence[BaseMessage], tools: set[str]) -> AIMessage:
             # The position is unique in a conversation, and the same in each run of it.
             tool_call = {"name": name, "args": arguments, "id": f"call-{len(messages)}"}
             return AIMessage("", tool_calls=[tool_call])
-    return AIMessage("No skill is needed for this; a real model would answer here.")
+    return AIMessage("There is nothing to load; a real model would answer here.")
 
 
 def _load_offer(text: str, tools: set[str]) -> tuple[str, dict[str, Any]] | None:
     """The call that the advice in `text` names for its first skill."""
-    offer = _OFFER.search(html.unescape(text[text.rfind(ADVICE_OPEN) :])) if ADVICE_OPEN in text else None
+    _, marker, advice = text.rpartition(ADVICE_OPEN)
+    offer = _OFFER.search(html.unescape(advice)) if marker else None
     if offer is None or offer["tool"] not in tools:
         return None
     return offer["tool"], {"name": json.loads(offer["name"])}
@@ -108,8 +110,8 @@ def _about_result(text: str) -> str:
     """One line about the result of a tool."""
     loaded = _LOADED.match(text)
     if loaded:
-        name = text.split("\n", 2)[1].partition(":")[0]
-        return f"I follow {html.unescape(name)}, which begins with: {_first_step(text)}."
+        name = unquote(loaded["id"].partition("@")[0])
+        return f"I follow {name}, which begins with: {_first_step(text)}."
     found = _FOUND.findall(text)
     if found:
         return f"The library has {', '.join(map(html.unescape, found))}."

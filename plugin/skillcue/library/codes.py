@@ -45,7 +45,7 @@ CODES: Mapping[str, Code] = {
     ),
     "not-text": Code(
         "error",
-        "More than a tenth of the file is not readable as text.",
+        "More than a quarter of the file is not readable as text.",
         "Save it as UTF-8 text.",
     ),
     "file-too-large": Code(
@@ -97,8 +97,8 @@ CODES: Mapping[str, Code] = {
     ),
     "header-not-a-map": Code(
         "error",
-        "The front matter holds no 'key: value' lines, so nothing in it could be used.",
-        "Write it as lines such as 'name: my-skill' and 'description: What it is for.'",
+        "The front matter is a list, not 'key: value' lines; nothing in it could be used.",
+        "Write it as lines such as 'name: my-skill' and 'description: what it is for'.",
     ),
     "header-too-large": Code(
         "warning",

@@ -16,7 +16,7 @@ from skillcue.library.repair import repair
 
 __all__ = ["Document", "read_document"]
 
-_NOT_TEXT_SHARE = 0.1
+_NOT_TEXT_SHARE = 0.25
 """Share of unreadable characters above which a file is not taken for text."""
 _NOT_TEXT_COUNT = 8
 """As many unreadable characters are forgiven in a file of any size."""
@@ -118,11 +118,11 @@ def _broken_header(
     line = _line_at(text, block.start)
     header = text[block.start : block.end]
     if not any(key_line(item) for item in header.split("\n")):
-        notes.add("header-not-a-map", f"{error.reason}.", line + error.line - 1)
-        body = text[block.rest :]
-        if not header.lstrip().startswith("- "):
-            body = header + body  # prose between two rules, not data
-        return HeaderMap(), line, _trim(body)
+        if header.lstrip().startswith(("- ", "[")):
+            notes.add("header-not-a-map", f"{error.reason}.", line + error.line - 1)
+            return HeaderMap(), line, _trim(text[block.rest :])
+        notes.add("header-missing", "The --- lines enclose prose, which is kept as body.", line)
+        return HeaderMap(), line, _trim(header + text[block.rest :])
     prose = prose_start(header)
     if prose is not None:
         return _open_header(text, block, block.start + prose, limits, notes)

@@ -101,7 +101,7 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
     decoded = decode(data)
     cleaned = clean(decoded.text)
     binary = b"\x00" in data and decoded.encoding == "utf-8"
-    if binary or 10 * decoded.replaced > len(decoded.text):
+    if binary or 4 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
             f"File {path.name!r} is not text ({status.st_size} bytes).", f"It is at {path}."
         )
@@ -144,7 +144,7 @@ class _Search:
 
     def _entry(self, entry: os.DirEntry[str], prefix: str, depth: int) -> Iterator[str]:
         name = entry.name
-        if is_pruned(name) or clean(name).text != name:
+        if is_pruned(name) or not _is_printable(name):
             return
         if entry.is_symlink() and not inside(os.path.realpath(entry.path), [self._base]):
             return
@@ -183,6 +183,10 @@ def _matchers(wanted: str) -> Iterator[Callable[[str], bool]]:
     yield lambda path: _fold(_stem(path)) == folded
     yield lambda path: _fold(posixpath.basename(path)) == folded
     yield lambda path: _fold(posixpath.basename(_stem(path))) == folded
+
+
+def _is_printable(name: str) -> bool:
+    return clean(name).text == name and not {"\n", "\t"} & set(name)
 
 
 def _stem(path: str) -> str:

@@ -244,7 +244,7 @@ class _Builder:
         rest = self._header[end:].partition("\n")[0].rstrip()
         comment = rest.lstrip(" \t")
         tight = comment[:1] == "#" and comment[1:2].strip() not in ("", "#")
-        if not (tight or (comment[:1] == "#" and value is not None and key == "description")):
+        if not (tight or (comment[:1] == "#" and key == "description")):
             return value
         line = _line(node)
         self._result.findings.append(

@@ -43,10 +43,10 @@ class RecheckSettings:
         close_s: Seconds to wait for a running re-check when closing.
     """
 
-    free_s: float = 0.005
+    free_s: float = 0.020
     slow_s: float = 0.050
     share: float = 0.1
-    first_guess: float = 0.1
+    first_guess: float = 0.02
     close_s: float = 5.0
 
 
@@ -172,11 +172,14 @@ class LiveLibrary:
                 return self._current
             self._began = next(self._order)
             started = self._clock()
-            first = self._current is None
+            before = self._current
             current = self._scan()
             self._ended_at = self._clock()
             cost = self._ended_at - started
-            self._cost = cost * self._settings.first_guess if first else cost
+            if before is None:
+                self._cost = cost * self._settings.first_guess
+            elif before is current:  # reading what changed says nothing about the next look
+                self._cost = cost
             self._current = current
             return current
 

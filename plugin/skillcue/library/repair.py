@@ -17,7 +17,7 @@ from skillcue.library.limits import ReadLimits
 
 __all__ = ["repair"]
 
-_INDICATOR = re.compile(r"[>|][+-]?[1-9]?[+-]?(?:[ \t]+|$)")
+_INDICATOR = re.compile(r"\A[>|][+-]?[1-9]?[+-]?(?:[ \t]+|$)")
 _NESTED = re.compile(
     r"(?P<lead>[ \t]+(?:-[ \t]+)?[^\W\d][\w.-]*:[ \t]+|[ \t]*-[ \t]+)(?P<value>.+)"
 )
