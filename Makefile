@@ -35,6 +35,7 @@ types: $(VENV)/.installed-dev
 test-floor: $(FLOOR_VENV)/.installed
 	$(FLOOR_VENV)/bin/python -m pytest tests/langgraph tests/llamaindex tests/hooks \
 		-o filterwarnings=default -p no:cacheprovider
+	PYTHONPATH=$(FLOOR_VENV)/pluggy-floor $(FLOOR_VENV)/bin/python tests/floor_pluggy.py
 
 bench: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
@@ -56,10 +57,11 @@ $(VENV)/.installed-demo: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP) -e ".[dev]"
+	$(VENV)/bin/python $(PIP) -e ".[dev]" -e examples/custom_adapter
 	@touch $@ $(VENV)/.installed-demo
 
 $(FLOOR_VENV)/.installed: pyproject.toml tests/floor-requirements.txt
 	$(PYTHON) -m venv $(FLOOR_VENV)
 	$(FLOOR_VENV)/bin/python $(PIP) -r tests/floor-requirements.txt -e .
+	$(FLOOR_VENV)/bin/python $(PIP) --no-deps --target $(FLOOR_VENV)/pluggy-floor pluggy==1.2.0
 	@touch $@

@@ -65,7 +65,7 @@ def _run(argv: Sequence[str] | None) -> int:
             return _failed(error, args)
         except BrokenPipeError:
             raise
-        except Exception as error:  # plugins, frameworks and models may raise anything
+        except Exception as error:  # noqa: BLE001  # plugins, frameworks, models: anything
             return _crashed(error, args)
 
 

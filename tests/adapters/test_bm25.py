@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillcue_adapters.analyzer import ANALYZER
@@ -257,6 +257,7 @@ def test_hash_seeds_change_no_bit() -> None:
     assert answers(make(make_library(random_library(1, 80)))) in outputs.pop()
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 59), min_size=1, max_size=6), st.booleans())
 def test_a_retriever_built_on_the_previous_one_changes_no_bit(
     edited: list[int], shrink: bool

@@ -41,7 +41,7 @@ def definition(texts: list[str], query: str, k1: float = 1.5, b: float = 0.75) -
     return oracle.get_scores(ANALYZER.terms(query))
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(
     TEXTS,
     st.lists(WORDS, max_size=10).map(" ".join),
@@ -156,7 +156,7 @@ def test_otsu_maximises_the_variance_between_classes(values: list[int]) -> None:
 # --- incremental --------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS, TEXTS, TEXTS, st.lists(WORDS, max_size=6).map(" ".join))
 def test_history_leaves_no_trace(
     first: list[str], second: list[str], third: list[str], query: str

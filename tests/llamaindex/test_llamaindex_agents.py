@@ -67,11 +67,13 @@ async def test_react_agent_is_advised_once_a_turn_and_memory_stays_clean(cue):
 async def test_a_react_retry_is_not_a_new_turn(example_skills):
     """LlamaIndex repeats the user's message and complains in user position."""
     modes = CountingModes("counted")
-    llm = StrictLlm(script=["", "Action: nonsense", answer("ok")], strict=False)
+    llm = StrictLlm(
+        script=["Thought: hm\nAction: nonsense", "Action: again", answer("ok")], strict=False
+    )
     with SkillCue(example_skills, mode="counted", plugins=[modes], cache=False) as cue:
         agent = with_skills(ReActAgent(llm=llm), cue)
         _, events = await run_turn(agent, PDF)
-    assert len(llm.requests) >= 2
+    assert len(llm.requests) == 3
     assert llm.requests[1][2].content == PDF, "LlamaIndex repeats the message"
     assert modes.calls == [("counted", PDF)]
     assert len([e for e in events if isinstance(e, SkillAdviceEvent)]) == 1

@@ -284,7 +284,7 @@ async def test_records_survive_the_serialised_context(cue, example_skills):
     memory = ChatMemoryBuffer.from_defaults(token_limit=100_000)
     agent = agent_of(cue, llm)
     ctx = Context(agent)
-    await agent.run(user_msg=PDF, ctx=ctx, memory=memory)
+    await run_turn(agent, PDF, ctx=ctx, memory=memory)
     await ctx.store.set("memory", None)
     saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
     assert ADVICE_OPEN not in json.dumps(saved)

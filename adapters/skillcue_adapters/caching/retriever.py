@@ -37,6 +37,9 @@ class CachedRetriever:
         mode: Name the retriever is registered under.
         library: What `inner` indexes; stored ids are resolved in it.
 
+    Attributes:
+        inner: As given; what the next generation is built from.
+
     Raises:
         ConfigurationError: `library` is not the generation that `inner` indexes.
     """
@@ -48,7 +51,7 @@ class CachedRetriever:
                 f"not {library.generation!r}.",
                 "Pass the library the retriever was built for.",
             )
-        self._inner = inner
+        self.inner = inner
         self._store = store
         self._mode = mode
         self._skills = {skill.id: skill for skill in library.skills}
@@ -57,12 +60,12 @@ class CachedRetriever:
     @property
     def fingerprint(self) -> str:
         """That of the retriever inside: caching changes no ranking."""
-        return self._inner.fingerprint
+        return self.inner.fingerprint
 
     @property
     def generation(self) -> str:
         """That of the retriever inside."""
-        return self._inner.generation
+        return self.inner.generation
 
     def search(self, query: Query) -> Ranking:
         """The stored ranking, or the computed one; raises whatever the retriever inside raises."""
@@ -76,7 +79,7 @@ class CachedRetriever:
             if owner is None:
                 return self._fly(key, query, flight)
             if owner == threading.get_ident():  # asked from inside its own answer: do not wait
-                return self._inner.search(query)
+                return self.inner.search(query)
             try:
                 return flight.result()
             except _Abandoned:
@@ -118,7 +121,7 @@ class CachedRetriever:
                 self._flights.pop(key, None)
 
     def _computed(self, key: str, query: Query) -> Ranking:
-        ranking = self._inner.search(query)
+        ranking = self.inner.search(query)
         if ranking.degraded is None:
             try:
                 self._store.put(key, encode_ranking(ranking))

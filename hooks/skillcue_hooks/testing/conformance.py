@@ -343,7 +343,7 @@ def _switching_at_every_line() -> Iterator[None]:
     try:
         yield
     finally:
-        threading.settrace(before)  # type: ignore[arg-type]  # None is what it starts as
+        threading.settrace(before)
 
 
 def _give_way(_frame: FrameType, _event: str, _argument: Any) -> Any:

@@ -48,7 +48,9 @@ def library_cost(
     sizes = [count_tokens(_whole_body(snapshot, skill)) for skill in skills]
     order = sorted(zip(skills, sizes, strict=True), key=lambda pair: (-pair[1], pair[0].id))
     return LibraryCost(
-        descriptions=count_tokens(_catalogue(skills)), bodies=sum(sizes), largest=tuple(order[:largest])
+        descriptions=count_tokens(_catalogue(skills)),
+        bodies=sum(sizes),
+        largest=tuple(order[:largest]),
     )
 
 

@@ -101,8 +101,8 @@ def _players(wanted: str) -> dict[str, _Play]:
             missing.append(error)
     if not players:
         raise missing[0]
-    for error in missing:
-        print_note(f"One framework is left out: {error.message}", error.cure)
+    for absent in missing:
+        print_note(f"One framework is left out: {absent.message}", absent.cure)
     return players
 
 
@@ -146,7 +146,9 @@ def _introduce(stage: _Stage) -> None:
         return
     count = len(stage.library.cue.snapshot().library.skills)
     stage.screen.show(f"{stage.library.where}: {count} skills")
-    stage.screen.show(f"conversation: {stage.script.title}, {len(stage.script.texts)} user messages")
+    stage.screen.show(
+        f"conversation: {stage.script.title}, {len(stage.script.texts)} user messages"
+    )
     if stage.script.made_up:
         stage.screen.show(MADE_UP_NOTICE)
     stage.screen.show(
@@ -168,9 +170,11 @@ def _perform(stage: _Stage, name: str, play: _Play) -> tuple[TurnLog, ...]:
         screen.heading(f"== {FRAMEWORKS[name][0]} ==")
     try:
         turns = play(stage.library.cue, stage.llm, stage.script.texts, shown)
-    except SkillcueError:
+    except (SkillcueError, BrokenPipeError):
         raise
     except Exception as error:  # whatever a provider answers: no network, no credit, no tools
+        if stage.model == "scripted":
+            raise
         raise ConfigurationError(
             f"The model {stage.model} failed in turn {number + 1}: {type(error).__name__}: {error}",
             f"Check {MODEL_ENV}, its key and the network, or unset it for the scripted model.",

@@ -108,7 +108,9 @@ def _show_alike(screen: Screen, alike: Alike) -> None:
     if len(alike.groups) > GROUPS_SHOWN:
         screen.show(f"and {len(alike.groups) - GROUPS_SHOWN} groups more; --json lists them")
     if alike.groups:
-        screen.show("Say in each description when to use this one and not the other, or merge them.")
+        screen.show(
+            "Say in each description when to use this one and not the other, or merge them."
+        )
     if not alike.complete:
         screen.show(f"Not every pair was looked at: stopped after {MAX_COMPARISONS} comparisons.")
 

@@ -66,7 +66,9 @@ def _document(query: str, ranking: Ranking, advice: Advice) -> dict[str, Any]:
         "mode": ranking.mode,
         "total": ranking.total,
         "degraded": ranking.degraded,
-        "hits": [{**hit_record(h), "matched_in": matched_words(query, h.skill)} for h in ranking.hits],
+        "hits": [
+            {**hit_record(h), "matched_in": matched_words(query, h.skill)} for h in ranking.hits
+        ],
         "signals": {name: meaning(name, ranking.mode) for name in names},
         "push": advice_record(advice),
     }

@@ -49,7 +49,7 @@ _ORIGINAL = "langchain_message"
 class LangChainBridge(FunctionCallingLLM):
     """A ``FunctionCallingLLM`` around any LangChain chat model with tool calling.
 
-    Text and tool calls only: a message with another kind of content is a ``ValueError``.
+    Text and tool calls only: a message with another kind of content is a ``TypeError``.
     """
 
     model: Any = Field(exclude=True, repr=False)
@@ -199,7 +199,7 @@ def to_langchain(messages: Sequence[ChatMessage]) -> list[BaseMessage]:
     """LlamaIndex messages as LangChain messages; own answers as the messages they were made from.
 
     Raises:
-        ValueError: A message holds something that is not text.
+        TypeError: A message holds something that is not text.
     """
     return [_to_langchain(message) for message in messages]
 
@@ -236,7 +236,7 @@ def _to_langchain(message: ChatMessage) -> BaseMessage:
 
 def _text(block: Any) -> str:
     if not isinstance(block, TextBlock):
-        raise ValueError(f"{type(block).__name__} cannot be passed on; only text can.")
+        raise TypeError(f"{type(block).__name__} cannot be passed on; only text can.")
     return block.text
 
 

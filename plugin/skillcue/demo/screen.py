@@ -36,24 +36,21 @@ def show_turn(screen: Screen, number: int, turn: TurnLog) -> None:
 def show_totals(screen: Screen, totals: Totals, cost: LibraryCost, skills: int) -> None:
     """Sums of a run against the whole library in the prompt."""
     added = totals.pushed + totals.pulled
-    share = f" ({added / cost.everything:.1%} of it)" if cost.everything else ""
-    median = "-" if totals.retrieval_ms is None else f"{totals.retrieval_ms:.2f} ms"
-    screen.heading("in total")
-    screen.show(
-        fields(
-            [
-                ("push", f"{totals.pushed:,} tokens, {totals.spoke} of {totals.turns} turns"),
-                ("pull", f"{totals.pulled:,} tokens of tool results"),
-                ("together", f"{added:,} tokens{share}"),
-                (
-                    "load everything",
-                    f"{cost.everything:,} tokens: {skills} descriptions ({cost.descriptions:,}) "
-                    f"and bodies ({cost.bodies:,})",
-                ),
-                ("decision", f"{median} (median a turn)"),
-            ]
-        )
+    share = f", {added / cost.everything:.1%} of the library" if cost.everything else ""
+    median = "-" if totals.retrieval_ms is None else f"{totals.retrieval_ms:.2f} ms a turn (median)"
+    whole = (
+        f"{cost.everything:,} tokens: {skills} descriptions ({cost.descriptions:,}) "
+        f"and bodies ({cost.bodies:,})"
     )
+    rows = [
+        ("push", f"{totals.pushed:,} tokens, {totals.spoke} of {totals.turns} turns"),
+        ("pull", f"{totals.pulled:,} tokens of tool results"),
+        ("together", f"{added:,} tokens{share}"),
+        ("whole library", whole),
+        ("retrieval", median),
+    ]
+    screen.heading("in total")
+    screen.show(fields(rows))
 
 
 def _push_rows(event: Mapping[str, Any] | None) -> list[tuple[str, str]]:
