@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import skillcue_adapters.register
-
 from skillcue_hooks import hookimpl
 
 if TYPE_CHECKING:

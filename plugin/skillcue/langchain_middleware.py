@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -113,7 +113,7 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
         plan = self._advisors[load_tool].plan(
             request.messages,
             mode=run.mode,
-            records=request.state.get(self._records_key),
+            records=_records(request, self._records_key),
             run_context=run.context,
         )
         if not plan.placements:
@@ -154,15 +154,21 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
     def _finish(
         self, request: ModelRequest[Any], response: ModelResponse[Any], plan: Plan
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
-        stored = request.state.get(self._records_key)
+        stored = _records(request, self._records_key)
         if not plan.records or plan.records == stored:
             return response
         command: Command[Any] = Command(update={self._records_key: dict(plan.records)})
         return ExtendedModelResponse(model_response=response, command=command)
 
 
-def _state_schema(key: str) -> type[AgentState[Any]]:
+def _records(request: ModelRequest[Any], key: str) -> Any:
+    """What the thread has persisted; a state may hold anything under any key."""
+    return cast("dict[str, Any]", request.state).get(key)
+
+
+def _state_schema(key: str) -> Any:
     """A state with one private key; the reducer comes last, where LangGraph looks for it."""
     annotation = NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr, merge_records]]
     namespace = {"__annotations__": {key: annotation}, "__module__": __name__}
-    return type(AgentState)("SkillState", (AgentState,), namespace)  # type: ignore[return-value]
+    metaclass: Any = type(AgentState)  # a class statement cannot take the key from a variable
+    return metaclass("SkillState", (AgentState,), namespace)

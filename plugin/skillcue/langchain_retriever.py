@@ -36,7 +36,7 @@ class SkillRetriever(BaseRetriever):
     mode: str | None = None
 
     def __init__(self, cue: SkillCue | None = None, **fields: Any) -> None:
-        super().__init__(cue=cue, **fields)
+        super().__init__(**{"cue": cue, **fields})
 
     def _get_relevant_documents(
         self,

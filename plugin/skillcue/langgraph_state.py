@@ -42,7 +42,7 @@ def extended_schema(schema: Any) -> Any | None:
         field: Any = (Records, Field(default_factory=dict))
         return create_model(schema.__name__, __base__=schema, **{RECORDS_KEY: field})
     if dataclasses.is_dataclass(schema):
-        extra = (RECORDS_KEY, Records, dataclasses.field(default_factory=dict, kw_only=True))
+        extra: Any = (RECORDS_KEY, Records, dataclasses.field(default_factory=dict, kw_only=True))
         frozen = schema.__dataclass_params__.frozen  # type: ignore[attr-defined]  # no public way
         return dataclasses.make_dataclass(schema.__name__, [extra], bases=(schema,), frozen=frozen)
     return None

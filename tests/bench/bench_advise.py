@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def timed(calls: Sequence[Callable[[], Any]]) -> dict[str, float]:
 
 def first_looks(cue: SkillCue, turns: Sequence[Any]) -> list[Callable[[], Any]]:
     """Calls that decide on each turn with an advisor that has not seen it."""
-    return [lambda a=cue.advisor("skill_load"), t=turn: a.plan(t) for turn in turns]
+    return [partial(cue.advisor("skill_load").plan, turn) for turn in turns]
 
 
 def report(**values: Any) -> None:

@@ -132,6 +132,7 @@ class Says:
         (PLUGIN.format(answer="x").replace("advice)", "advise)"), "'advise' is none of"),
         ("x = 1", "implements no hook"),
     ],
+    ids=["raises", "import", "misspelt", "async", "argument", "empty"],
 )
 def test_a_broken_plugin_is_named_with_its_version_and_skipped(
     site: Site, text: str, reason: str
@@ -140,7 +141,7 @@ def test_a_broken_plugin_is_named_with_its_version_and_skipped(
     loaded = site.load()
     assert loaded.answers == ["beta", "alpha"]
     assert "azure" not in loaded.records
-    (line,) = [line for line in loaded.log.splitlines() if "azure" in line]
+    (line,) = [line for line in loaded.log.splitlines() if "plugin azure (" in line]
     assert line.startswith("WARNING skillcue.plugins plugin azure (broken-dist 9.8.7)")
     assert reason in line
 

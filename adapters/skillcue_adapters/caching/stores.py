@@ -118,6 +118,8 @@ class DiskStore:
         self.retry_after_s = retry_after_s
         self._lock = _ForkSafeLock()
         self._cache: Any = None
+        self._database = self.path / "cache.db"
+        self._inode = 0
         self._pid = os.getpid()
         self._inherited: list[Any] = []
         self._resting_until = 0.0
@@ -155,6 +157,9 @@ class DiskStore:
                 from skillcue_adapters.caching.text_disk import open_text_cache
 
                 self._cache = open_text_cache(self.path, self.size_limit_bytes, LOCK_WAIT_S)
+                self._inode = self._database.stat().st_ino
+            elif self._database.stat().st_ino != self._inode:
+                raise FileNotFoundError("the database was replaced while in use")
             return self._cache
 
     def _opened_here(self) -> Any:

@@ -78,6 +78,9 @@ def _claim(database: Path, lock_wait_s: float) -> None:
     for a minute.
     """
     with closing(sqlite3.connect(database, timeout=lock_wait_s, isolation_level=None)) as link:
+        # Takes effect in an empty database only; without it deleted entries leave its size as it
+        # is, and diskcache, which looks at the size, would go on deleting.
+        link.execute("PRAGMA auto_vacuum = FULL")
         link.execute("BEGIN IMMEDIATE")
         ((owner,),) = link.execute("PRAGMA application_id").fetchall()
         ((tables,),) = link.execute("SELECT count(*) FROM sqlite_master").fetchall()

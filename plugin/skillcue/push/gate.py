@@ -87,9 +87,9 @@ def judge(
     offered: list[Hit] = []
     rejections: list[Rejection] = []
     for hit in ranking.hits:
-        reason = _rejection(hit, best, settings, visible, len(offered) >= limit)
-        if reason:
-            rejections.append(Rejection(hit, reason))
+        bar = _rejection(hit, best, settings, visible, len(offered) >= limit)
+        if bar:
+            rejections.append(Rejection(hit, bar))
         else:
             offered.append(hit)
     if offered:
