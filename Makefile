@@ -41,8 +41,10 @@ bench: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 
 docs: $(VENV)/.installed-dev
-	$(VENV)/bin/python docs/generate_hooks_reference.py
+	$(VENV)/bin/python docs/generate_api_reference.py
 	$(VENV)/bin/python docs/generate_diagnostics_reference.py
+	$(VENV)/bin/python docs/generate_hooks_reference.py
+	$(VENV)/bin/python docs/generate_settings_reference.py
 
 clean:
 	rm -rf $(VENV) $(FLOOR_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,8 +17,9 @@ __all__ = ["canonical_json", "fingerprint"]
 def canonical_json(value: Any) -> str:
     """JSON text that is the same for equal values: sorted keys, no blanks, no NaN, ASCII only.
 
-    A tuple counts as a list, a set as the sorted list of its items, and -0.0 as 0.0. Values of
-    different types differ: ``1``, ``1.0``, ``True`` and ``"1"`` give four texts.
+    A tuple counts as a list, a set as the list of its items in the order of their texts, and
+    -0.0 as 0.0. Values of different types differ: ``1``, ``1.0``, ``True`` and ``"1"`` give four
+    texts.
 
     Raises:
         TypeError: A value is not plain data (text, number, bool, None, list, tuple, set, mapping

@@ -46,8 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(argv)
         sys.stdout.flush()  # a reader that went away shows here, not after the last handler
         return code
-    except SystemExit as stop:  # argparse: --help, --version, wrong usage
-        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
     except KeyboardInterrupt:
         print_error("Interrupted.", "")
         return EXIT_INTERRUPTED
@@ -57,7 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    args = build_parser().parse_args(argv)
+    try:
+        args = build_parser().parse_args(argv)
+    except SystemExit as stop:  # --help, --version, wrong usage
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
     with readable_logs(tracebacks=args.traceback):
         try:
             return int(importlib.import_module(f"skillcue.commands.{args.module}").run(args))

@@ -133,9 +133,8 @@ class _Hookup:
         Raises:
             UnknownModeError: The mode is not registered.
         """
-        mode = getattr(event, MODE_KEY, None)
-        if mode is not None:
-            self.cue.check_mode(mode)
+        given = getattr(event, MODE_KEY, None)
+        mode = None if given is None else self.cue.check_mode(str(given))
         if mode is not None or await ctx.store.get(RUN_MODE_KEY, default=None) is not None:
             await ctx.store.set(RUN_MODE_KEY, mode)
 

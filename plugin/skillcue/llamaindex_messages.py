@@ -63,8 +63,10 @@ def read_request(
         if i not in texts:
             messages.append(request[i])
             continue
-        own = i not in real or (newest is not None and i > newest)
-        extra = {SYSTEM_MADE_KEY: "llama_index"} if own else {}
+        made = request[i].additional_kwargs.get(SYSTEM_MADE_KEY)
+        if i not in real or (newest is not None and i > newest):
+            made = "llama_index"
+        extra = {SYSTEM_MADE_KEY: made} if made else {}
         messages.append({"role": "user", "content": texts[i], "additional_kwargs": extra})
     return RequestView(tuple(messages), tuple(positions))
 

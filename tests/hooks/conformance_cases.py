@@ -268,6 +268,19 @@ class TestSharesItsScores(Suite):
             return Ranking(self.hits(query, matched), "overlap", total=len(matched))
 
 
+class TestPreparesItsIndexLate(Suite):
+    class retriever_class(Overlap):
+        def __init__(self, library: Library, context: RetrieverContext) -> None:
+            super().__init__(library, context)
+            self.words = {}
+
+        def search(self, query: Query) -> Ranking:
+            if not self.words:
+                for skill in self.skills:
+                    self.words[skill.id] = words(f"{skill.name} {skill.description}")
+            return super().search(query)
+
+
 class TestDrifts(Suite):
     class retriever_class(Overlap):
         searches = 0

@@ -170,6 +170,15 @@ def test_a_file_swapped_for_a_link_after_resolving_is_not_read(skill: Path, tmp_
         read_file_text(path)
 
 
+def test_a_file_swapped_for_a_link_while_it_is_opened_is_not_read(
+    skill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (skill / "late.md").symlink_to(tmp_path / "secret.txt")
+    monkeypatch.setattr(os.path, "islink", lambda _: False)  # it was a file a moment ago
+    with pytest.raises(SkillFileError, match="cannot be read"):
+        read_file_text(skill / "late.md")
+
+
 def test_a_pipe_is_not_waited_for(skill: Path) -> None:
     os.mkfifo(skill / "pipe")
     assert "pipe" not in list_files(skill).paths

@@ -149,6 +149,20 @@ def test_the_first_recheck_of_a_library_that_was_slow_to_read_runs_behind_the_ca
     assert names(live) == ("milk",)
 
 
+def test_a_look_that_found_an_edit_does_not_delay_the_next_one() -> None:
+    """Reading what changed is dear; it says nothing about the cost of looking again."""
+    clock = Clock()
+    shelf = Shelf(clock, ["tea"])
+    live = LiveLibrary([shelf], clock=clock)
+    live.snapshot()
+    shelf.cost = 1.0
+    shelf.put(["milk"])
+    assert names(live) == ("milk",)
+    shelf.cost = 0.0
+    shelf.put(["mate"])
+    assert names(live) == ("mate",)
+
+
 def test_always_looks_on_every_call_whatever_it_costs() -> None:
     clock = Clock()
     shelf = Shelf(clock, ["tea"])
@@ -356,6 +370,7 @@ def test_a_slow_background_check_never_holds_up_a_call() -> None:
     gate.open.clear()
     for _ in range(20):
         assert live.snapshot() is first
+    assert sum(thread.name == "skillcue-library" for thread in threading.enumerate()) == 1
     assert gate.entered.acquire(timeout=10) and gate.entered.acquire(timeout=10)
     assert gate.scans == 2
     gate.open.set()

@@ -159,6 +159,9 @@ ENCODINGS = [
     Recipe("hidden characters", front(N, "description: Brew\u200b \u202etea\u202c.\U000e0041"), "Brew tea.", codes=("invisible-characters",)),
     Recipe("hidden character in a key", front("na\u200bme: tea", D), codes=("invisible-characters",)),
     Recipe("hidden character in the body", front(N, D, body="\nBoil\u2060ing.\n"), codes=("invisible-characters",), body="Boiling."),
+    Recipe("run of variation selectors", front(N, "description: Tea\ufe0f\ufe01\ufe02."), "Tea\ufe0f.", codes=("invisible-characters",)),
+    Recipe("joiner between plain letters", front(N, "description: te\u200da"), "tea", codes=("invisible-characters",)),
+    Recipe("a few control characters in a tiny file", b"Tea\x07\x07\x07.", "Tea.", codes=("control-characters", "header-missing", *NO_HEADER), body="Tea.", derived=True),
     Recipe("emoji keep their joiners", front(N, "description: 👩\u200d🍳 and ⚠\ufe0f"), "👩\u200d🍳 and ⚠\ufe0f"),
     Recipe("Persian keeps its joiners", front(N, "description: \u0645\u06cc\u200c\u062e"), "\u0645\u06cc\u200c\u062e"),
 ]  # fmt: skip
@@ -216,6 +219,12 @@ def test_diagnostic_names_the_line_of_the_file(
 
 def test_invalid_bytes_are_reported_by_offset(read: Callable[..., ReadResult]) -> None:
     data = front(N, D, body="\n# Caf\xe9\n").encode("latin-1")
+    (note,) = read(data).diagnostics
+    assert f"Byte {data.index(0xE9)} " in note.message
+
+
+def test_the_offset_counts_a_byte_order_mark(read: Callable[..., ReadResult]) -> None:
+    data = b"\xef\xbb\xbf" + front(N, D, body="\n# Caf\xe9\n").encode("latin-1")
     (note,) = read(data).diagnostics
     assert f"Byte {data.index(0xE9)} " in note.message
 

@@ -13,7 +13,7 @@ import pytest
 
 from skillcue.library.snapshot import LibrarySnapshot, build_snapshot
 from skillcue.library.source import FolderSource, StaticSource
-from skillcue_hooks.contracts import Skill, SourceScan, Trust
+from skillcue_hooks.contracts import Scope, Skill, SourceScan, Trust
 from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.protocols import SkillSource
 
@@ -209,6 +209,22 @@ def test_what_the_list_shows_loads(tmp_path: Path, put: Put, skill_text: Text) -
     for item in snapshot.skills:
         for name in (item.id, item.name, *item.aliases):
             assert snapshot.resolve(name) is item
+
+
+def test_what_a_scope_hides_does_not_exist() -> None:
+    first, second = skill("tea", "hidden"), replace(skill("tea", "seen"), id="tea@other")
+    alone = skill("secret-plan", "hidden")
+    snapshot = snapshot_of(StaticSource("m", [first, second, alone]))
+    scope = Scope("seen only", lambda item: item.description == "seen")
+    assert snapshot.resolve("tea").description == "hidden"
+    assert snapshot.resolve("tea", scope).description == "seen"
+    assert snapshot.find("tea@tea", scope) is None
+    with pytest.raises(SkillNotFoundError) as caught:
+        snapshot.resolve("secret-plans", scope)
+    assert "secret-plan" not in caught.value.closest
+    winner, other, _ = snapshot.skills
+    assert (snapshot.load_name(winner), snapshot.load_name(other)) == ("tea", "tea@other")
+    assert snapshot.load_name(other, scope) == "tea"
 
 
 def test_an_untrusted_source_cannot_claim_trust_or_another_label() -> None:

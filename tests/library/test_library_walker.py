@@ -161,6 +161,15 @@ def test_link_cycles_end_and_every_skill_is_found_once(tmp_path: Path, put: Put)
     ]
 
 
+def test_a_skill_reached_through_two_links_is_found_once(tmp_path: Path, put: Put) -> None:
+    put("elsewhere/group/tea/SKILL.md", "")
+    put("elsewhere/group/milk/SKILL.md", "")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/a").symlink_to(tmp_path / "elsewhere/group/tea")
+    (tmp_path / "lib/b").symlink_to(tmp_path / "elsewhere")
+    assert found(walk(str(tmp_path / "lib"), LIMITS)) == ["a", "b/group/milk"]
+
+
 def test_two_links_to_each_other_end(tmp_path: Path, put: Put) -> None:
     put("one/x/SKILL.md", "")
     put("two/y/SKILL.md", "")
@@ -177,11 +186,14 @@ def test_a_linked_skill_file_must_stay_inside(tmp_path: Path, put: Put) -> None:
         (tmp_path / "lib" / name).mkdir()
         (tmp_path / "lib" / name / "SKILL.md").symlink_to(target)
     (tmp_path / "lib/own/SKILL.md").symlink_to("text.md")
+    (tmp_path / "lib/sibling").mkdir()
+    (tmp_path / "lib/sibling/SKILL.md").symlink_to(put("lib-private/secret.md", ""))
     result = walk(str(tmp_path / "lib"), LIMITS)
     assert found(result) == ["good", "own"]
-    assert codes(result) == [("link-outside", "SKILL.md")]
+    assert codes(result) == [("link-outside", "SKILL.md")] * 2
     allowed = [os.path.realpath(tmp_path)]
-    assert found(walk(str(tmp_path / "lib"), LIMITS, allowed)) == ["bad", "good", "own"]
+    everything = ["bad", "good", "own", "sibling"]
+    assert found(walk(str(tmp_path / "lib"), LIMITS, allowed)) == everything
 
 
 def test_depth_is_bounded_and_reported(tmp_path: Path, put: Put) -> None:

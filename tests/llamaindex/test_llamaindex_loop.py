@@ -11,7 +11,7 @@ from support.llamaindex_models import StrictLlm, call, run_turn
 from support.modes import CountingModes
 
 from skillcue import SkillCue
-from skillcue.llamaindex import SkillRetriever, SkillToolSpec, with_skills
+from skillcue.llamaindex import SkillRetriever, with_skills
 
 PDF = "I have to fill in a PDF form for my visa application"
 
@@ -41,6 +41,7 @@ async def test_a_slow_search_does_not_stall_the_event_loop(example_skills):
     llm = StrictLlm(script=[call("skill_lookup", query="pdf"), "done"])
     with SkillCue(example_skills, mode="slow", plugins=[slow], cache=False) as cue:
         cue.wait_ready()
+        await run_turn(FunctionAgent(llm=StrictLlm()), PDF)  # LlamaIndex loads its tokenizer
         agent = with_skills(FunctionAgent(llm=llm), cue)
         started = time.perf_counter()
         stall = await longest_stall(run_turn(agent, PDF))
@@ -68,4 +69,3 @@ async def test_no_blocking_call_on_the_event_loop(example_skills, tmp_path):
     results = [e.tool_output for e in events if type(e).__name__ == "ToolCallResult"]
     assert len(results) == 4
     assert not any(result.is_error for result in results), [r.content for r in results]
-    assert SkillToolSpec(cue).to_tool_list()

@@ -86,8 +86,14 @@ def test_the_same_words_twice_are_two_turns():
 
 
 def test_results_of_executed_code_are_nobodys_turn():
-    request = [user("q"), assistant("code"), user("Result of executing the code given:\n\n42")]
-    assert said(read_request(request, "q", None)) == ["q"]
+    result = user("Result of executing the code given:\n\n42")
+    request = [user("q"), assistant("code"), result, assistant("It is 42."), user("thanks")]
+    assert said(read_request(request, "thanks", None)) == ["q", "thanks"]
+
+
+def test_what_the_application_marks_as_nobodys_stays_marked():
+    reminder = ChatMessage(role="user", content="be brief", additional_kwargs={"lc_source": "app"})
+    assert said(read_request([user("q"), assistant("x"), reminder], None, None)) == ["q"]
 
 
 @pytest.mark.parametrize("text", ["", "hello"])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.workflow import Context
 from support.llamaindex_models import StrictLlm, call, run_turn
 from support.modes import CountingModes
@@ -54,6 +57,18 @@ def test_descriptions_are_constant_and_fit_the_openai_limit(cue):
         spec = tool.metadata.to_openai_tool()
         assert spec["function"]["name"] == f"a_skill_{key}"
         json.dumps(spec)
+
+
+def test_without_llama_index_the_error_names_the_extra():
+    code = (
+        "import sys; sys.modules['llama_index'] = None\n"
+        "try: import skillcue.llamaindex\n"
+        "except ImportError as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == (
+        'llama-index-core is not installed. Install it with: pip install "skillcue[llamaindex]"'
+    )
 
 
 def test_a_subset_of_the_functions_can_be_taken(cue):
@@ -153,6 +168,49 @@ async def test_a_tool_of_another_name_cannot_pretend_a_load(cue):
     agent = FunctionAgent(llm=llm, tools=[note, *SkillToolSpec(cue).to_tool_list()])
     await run_turn(agent, "help me")
     assert "already loaded" not in llm.requests[-1][-1].content
+
+
+async def test_memory_blocks_are_not_run_by_a_load(cue, sql_memory):
+    """A block may call a model or a database; one more call for a look at old messages is waste."""
+    from llama_index.core.memory import BaseMemoryBlock
+
+    runs = []
+
+    class Counting(BaseMemoryBlock[str]):
+        async def _aget(self, messages=None, **kwargs):
+            runs.append(len(messages or ()))
+            return ""
+
+        async def _aput(self, messages):
+            return None
+
+    memory = sql_memory(memory_blocks=[Counting(name="counting")])
+    spec, ctx = SkillToolSpec(cue), Context(FunctionAgent(llm=StrictLlm()))
+    await memory.aput_messages([call("skill_load", "c1", name="pdf-form-filling")])
+    first = await spec.skill_load(ctx, "pdf-form-filling")
+    result = ChatMessage(role="tool", content=first, additional_kwargs={"tool_call_id": "c1"})
+    await memory.aput(result)
+    await ctx.store.set("memory", memory)
+    runs.clear()
+    assert "already loaded" in await spec.skill_load(ctx, "pdf-form-filling")
+    assert runs == []
+
+
+async def test_a_call_in_a_content_block_is_recognised(cue):
+    """Newer LlamaIndex keeps tool calls as blocks of the message."""
+    types = pytest.importorskip("llama_index.core.base.llms.types")
+    if not hasattr(types, "ToolCallBlock"):
+        pytest.skip("this LlamaIndex has no ToolCallBlock")
+
+    def load(call_id: str) -> ChatMessage:
+        block = types.ToolCallBlock(
+            tool_call_id=call_id, tool_name="skill_load", tool_kwargs={"name": "pdf-form-filling"}
+        )
+        return ChatMessage(role="assistant", blocks=[block])
+
+    first, again = await answers(cue, load("c1"), load("c2"))
+    assert "already loaded" not in first.content
+    assert "already loaded" in again.content
 
 
 async def test_a_memory_that_cannot_be_read_does_not_break_the_tool(cue, caplog):

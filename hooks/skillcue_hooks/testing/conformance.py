@@ -15,18 +15,20 @@ fails `test_no_standard_test_is_overridden`, which itself cannot be overridden.
 
 from __future__ import annotations
 
+import random
+import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope
+from skillcue_hooks.contracts import Hit, Library, Query, RetrieverContext, Scope
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing.fakes import make_library, make_skill
 
@@ -54,8 +56,9 @@ _TWINS = tuple(
 )
 """More than a retriever would fetch to be on the safe side, and not in the order of their ids."""
 
-_THREADS = 6
-_ROUNDS = 4
+_ROUNDS = 6
+_LINES = 200
+_PAUSE_S = 2e-4
 
 
 class RetrieverConformance:
@@ -298,7 +301,14 @@ class RetrieverConformance:
         one = self.build(factory, settings, library)
         assert one.fingerprint != self.build(factory, other_settings, library).fingerprint
 
-    def test_threads_get_the_same_answer(self, retriever: Retriever, query_text: str) -> None:
+    def test_threads_get_the_same_answer(
+        self,
+        factory: RetrieverFactory,
+        settings: Mapping[str, Any],
+        library: Library,
+        query_text: str,
+    ) -> None:
+        """Threads meet in a retriever that has neither searched nor cached anything yet."""
         queries = [
             Query(query_text, k=6),
             Query(query_text, k=1, offset=1),
@@ -307,10 +317,12 @@ class RetrieverConformance:
             Query("fill in pdf forms", k=1),
             Query("find a commit with git bisect", k=3),
         ]
-        expected = [retriever.search(query).hits for query in queries]
-        with _switching_at_every_line(), ThreadPoolExecutor(_THREADS) as pool:
-            answers = list(pool.map(lambda query: retriever.search(query).hits, queries * _ROUNDS))
-        assert answers == expected * _ROUNDS
+        expected = [self.build(factory, settings, library).search(query).hits for query in queries]
+        with ThreadPoolExecutor(len(queries)) as pool:
+            for _ in range(_ROUNDS):
+                retriever = self.build(factory, settings, library)
+                ask = partial(_ask, retriever, threading.Barrier(len(queries)))
+                assert list(pool.map(ask, queries)) == expected
 
     def test_no_standard_test_is_overridden(self) -> None:
         """A replaced or deleted standard test must say why, as an xfail with a reason."""
@@ -335,17 +347,25 @@ def _ids(retriever: Retriever, query: Query) -> list[str]:
     return [hit.skill.id for hit in retriever.search(query).hits]
 
 
-@contextmanager
-def _switching_at_every_line() -> Iterator[None]:
-    """Give way to the other threads at each line, which a race needs luck for otherwise."""
-    before = threading.gettrace()
-    threading.settrace(_give_way)
+def _ask(retriever: Retriever, start: threading.Barrier, query: Query) -> tuple[Hit, ...]:
+    """Search together with other threads, giving way to them at the first lines.
+
+    Without that, a race would need luck to show. The pauses differ, or the threads would go
+    through the lines in step.
+    """
+    left = _LINES
+    chance = random.Random()
+
+    def give_way(_frame: FrameType, _event: str, _argument: Any) -> Any:
+        nonlocal left
+        left -= 1
+        time.sleep(chance.choice((0.0, _PAUSE_S)))
+        return give_way if left > 0 else None
+
+    start.wait()
+    before = sys.gettrace()
+    sys.settrace(give_way)
     try:
-        yield
+        return retriever.search(query).hits
     finally:
-        threading.settrace(before)
-
-
-def _give_way(_frame: FrameType, _event: str, _argument: Any) -> Any:
-    time.sleep(0)
-    return _give_way
+        sys.settrace(before)

@@ -127,7 +127,7 @@ def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
     _library_options(parser)
     _mode_option(parser)
     parser.add_argument(
-        "--k", type=int, default=5, metavar="N", help="number of hits explained (default: 3)"
+        "--k", type=int, default=3, metavar="N", help="number of hits explained (default: 3)"
     )
 
 

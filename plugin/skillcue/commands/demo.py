@@ -62,8 +62,8 @@ class _Stage:
 def run(args: Namespace) -> int:
     """Play the conversation; 1 for a library without skills."""
     players = _players(args.framework)
-    script = _named_script(args)
     specs = args.skills or [str(_example("skills"))]
+    script = _named_script(args)
     with open_library(args, specs) as library:  # without a cache: its times would not be real
         library.note_problems()
         snapshot = library.cue.snapshot()

@@ -9,7 +9,7 @@ from typing import Any
 
 from skillcue.commands.budget import LibraryCost, library_cost
 from skillcue.commands.library import open_library
-from skillcue.commands.output import Screen, cell, fields, table, write_json
+from skillcue.commands.output import Screen, cell, fields, write_json
 from skillcue.commands.similar import MAX_COMPARISONS, SIMILARITY, Alike, find_alike
 from skillcue.push.budget import shorten
 from skillcue_hooks import Diagnostic
@@ -112,7 +112,7 @@ def _show_alike(screen: Screen, alike: Alike) -> None:
             "Say in each description when to use this one and not the other, or merge them."
         )
     if not alike.complete:
-        screen.show(f"Not every pair was looked at: stopped after {MAX_COMPARISONS} comparisons.")
+        screen.show(f"Not every pair was looked at: stopped after {MAX_COMPARISONS:,} comparisons.")
 
 
 def _show_cost(screen: Screen, report: _Report) -> None:
@@ -129,7 +129,7 @@ def _show_cost(screen: Screen, report: _Report) -> None:
     )
     rows = [(f"{tokens:,}", shorten(skill.id, 100)) for skill, tokens in cost.largest]
     if rows:
-        screen.show(table(("tokens", "largest bodies"), rows, numeric="tokens"))
+        screen.table(("tokens", "largest bodies"), rows, numeric="tokens")
 
 
 def _document(report: _Report) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from skillcue.commands.conversation import Conversation, read_conversation
 from skillcue.commands.library import Opened, open_library
-from skillcue.commands.output import Screen, fields, table, write_json
+from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import advice_record, hit_record
 from skillcue.commands.signals import matched_words, meaning
 from skillcue.push.budget import shorten
@@ -46,7 +46,7 @@ def _explain_query(args: Namespace, library: Opened) -> None:
     screen.show(f"mode {ranking.mode}: {ranking.total} skills match {args.query!r}")
     for hit in ranking.hits:
         screen.heading(f"{hit.rank}. {hit.skill.name}  score {hit.score:.3f}")
-        screen.show(_signals(hit, ranking.mode))
+        screen.table(("signal", "value", "meaning"), _signals(hit, ranking.mode), numeric="value")
         words = matched_words(args.query, hit.skill)
         if words:
             screen.show(fields([(f"in {field}", ", ".join(words[field])) for field in words]))
@@ -54,9 +54,8 @@ def _explain_query(args: Namespace, library: Opened) -> None:
     screen.show(_decision(advice))
 
 
-def _signals(hit: Hit, mode: str) -> Any:
-    rows = [(name, f"{hit.signals[name]:.3f}", meaning(name, mode)) for name in hit.signals]
-    return table(("signal", "value", "meaning"), rows, numeric="value")
+def _signals(hit: Hit, mode: str) -> list[tuple[str, str, str]]:
+    return [(name, f"{value:.3f}", meaning(name, mode)) for name, value in hit.signals.items()]
 
 
 def _document(query: str, ranking: Ranking, advice: Advice) -> dict[str, Any]:

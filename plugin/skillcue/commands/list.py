@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
-from skillcue.commands.output import Screen, table, write_json
+from skillcue.commands.output import Screen, write_json
 from skillcue.commands.records import skill_record
 from skillcue.push.budget import shorten
 from skillcue_hooks import Skill
@@ -53,5 +53,5 @@ def _show(skills: list[Skill]) -> None:
         )
         for skill in skills
     ]
-    screen.show(table(("skill", "category", "tags", "description"), rows))
+    screen.table(("skill", "category", "tags", "description"), rows)
     screen.show(f"\n{len(skills)} skill{'s' if len(skills) > 1 else ''}")

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from skillcue import builtin
-from skillcue.commands.output import Screen, table, write_json
+from skillcue.commands.output import Screen, write_json
 from skillcue.engine import registered_factories
 from skillcue_hooks.manager import SkillcuePluginManager, build_manager
 
@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
         )
         for record in records
     ]
-    Screen().show(table(("plugin", "distribution", "version", "hooks", "modes"), rows))
+    Screen().table(("plugin", "distribution", "version", "hooks", "modes"), rows)
     return 0
 
 

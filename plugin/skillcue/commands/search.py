@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
-from skillcue.commands.output import Screen, table, write_json
+from skillcue.commands.output import Screen, write_json
 from skillcue.commands.records import hit_record
 from skillcue.push.budget import shorten
 from skillcue_hooks import Ranking
@@ -77,6 +77,6 @@ def _show(ranking: Ranking) -> None:
         )
         for hit in ranking.hits
     ]
-    screen.show(table(("#", "skill", "score", "description"), rows, numeric="# score"))
+    screen.table(("#", "skill", "score", "description"), rows, numeric="# score")
     note = f"; {ranking.degraded}" if ranking.degraded else ""
     screen.show(f"\n{len(ranking.hits)} of {ranking.total} that match, mode {ranking.mode}{note}")

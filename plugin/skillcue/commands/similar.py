@@ -20,8 +20,8 @@ __all__ = ["MAX_COMPARISONS", "SIMILARITY", "Alike", "Group", "find_alike"]
 
 SIMILARITY = 0.7
 """Jaccard index from which two descriptions count as nearly the same, 0 to 1."""
-MAX_COMPARISONS = 2_000_000
-"""Comparisons of two descriptions after which the search ends; a few seconds."""
+MAX_COMPARISONS = 20_000_000
+"""Comparisons of two descriptions after which the search ends; some ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools import BaseTool
 from pydantic import Field
 
-__all__ = ["LangChainBridge", "from_langchain", "to_langchain"]
+__all__ = ["LangChainLLM", "from_langchain", "to_langchain"]
 
 _ORIGINAL = "langchain_message"
 """Key in ``additional_kwargs`` of the LangChain message an answer was made from."""
 
 
-class LangChainBridge(FunctionCallingLLM):
+class LangChainLLM(FunctionCallingLLM):
     """A ``FunctionCallingLLM`` around any LangChain chat model with tool calling.
 
     Text and tool calls only: a message with another kind of content is a ``TypeError``.
@@ -60,7 +60,7 @@ class LangChainBridge(FunctionCallingLLM):
     @classmethod
     def class_name(cls) -> str:
         """Name of the class in logs and serialised settings."""
-        return "LangChainBridge"
+        return "LangChainLLM"
 
     @property
     def metadata(self) -> LLMMetadata:

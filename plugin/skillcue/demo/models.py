@@ -62,6 +62,6 @@ def llama_llm(model: BaseChatModel | None = None) -> Any:
         MissingExtraError: LlamaIndex is not installed.
     """
     require("llama_index.core", "llama-index-core", "llamaindex")
-    from skillcue.demo.bridge import LangChainBridge
+    from skillcue.demo.bridge import LangChainLLM
 
-    return LangChainBridge(model=model or chat_model())
+    return LangChainLLM(model=model or chat_model())

@@ -218,10 +218,9 @@ class _Builder:
 
     def _check(self, event: Event) -> None:
         """Refuse what stands for something else than itself, and count."""
-        if isinstance(event, AliasEvent):
-            raise HeaderError(f"alias *{event.anchor}", _line(event))
         if isinstance(event, NodeEvent) and event.anchor:
-            raise HeaderError(f"anchor &{event.anchor}", _line(event))
+            kind = "alias *" if isinstance(event, AliasEvent) else "anchor &"
+            raise HeaderError(f"{kind}{event.anchor}", _line(event))
         if getattr(event, "tag", None):
             raise HeaderError("a YAML tag (text that starts with '!')", _line(event))
         self._nodes += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 
 __all__ = ["TokenCounter", "active_turns", "estimate_tokens", "shorten"]
@@ -25,7 +26,9 @@ def shorten(text: str, limit: int) -> str:
     """`text` in at most `limit` characters, cut between words, the cut marked with an ellipsis."""
     if len(text) <= limit:
         return text
-    head = text[: max(limit - 1, 0)]
+    if limit < 1:
+        return ""
+    head = text[: limit - 1]
     space = head.rfind(" ")
     return (head[:space] if space > limit // 2 else head).rstrip(" ,;:.-") + "…"
 
@@ -41,11 +44,15 @@ def active_turns(tokens: Sequence[int], budget: int) -> list[bool]:
         tokens: Size of each turn's advice, 0 for turns without.
         budget: Tokens for all replayed advice together.
     """
-    active: list[int] = []
+    active: deque[int] = deque()
+    total = 0
     for turn, size in enumerate(tokens):
-        if size:
-            if sum(tokens[t] for t in active) + size > budget:
-                while active and sum(tokens[t] for t in active) + size > budget // 2:
-                    active.pop(0)
-            active.append(turn)
-    return [turn in active for turn in range(len(tokens))]
+        if not size:
+            continue
+        if total + size > budget:
+            while active and total + size > budget // 2:
+                total -= tokens[active.popleft()]
+        active.append(turn)
+        total += size
+    kept = set(active)
+    return [turn in kept for turn in range(len(tokens))]

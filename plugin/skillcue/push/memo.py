@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from skillcue_hooks import Advice
 
-__all__ = ["Decided", "Memo", "Records", "bounded_records", "read_record"]
+__all__ = ["Decided", "Memo", "MemoKey", "Records", "bounded_records", "read_record"]
 
 RECORD_BYTES = 1_000
 """Size of what is persisted for a thread, as JSON, bytes. Not a setting: threads outlive one."""
 
 Records = Mapping[str, Sequence[str]]
 """``{turn key: [mode, skill id, ...]}``: plain JSON, all that a thread ever persists."""
+
+MemoKey = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Decided:
         tokens: Size of `text`, tokens.
         advice: The whole decision where it was made in this process, else None.
         durable: It may be persisted (a degraded or failed decision may not).
+        shown: Those of `skill_ids` that `text` names; others are gone, hidden or did not fit.
     """
 
     mode: str
@@ -41,34 +45,51 @@ class Decided:
     tokens: int
     advice: Advice | None = None
     durable: bool = True
+    shown: tuple[str, ...] = ()
 
 
 class Memo:
     """Least recently used decisions, safe to share between threads.
 
     Args:
-        capacity: Decisions kept.
+        capacity: Entries kept; one decision may be kept under several keys.
     """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._items: OrderedDict[tuple[str, str], Decided] = OrderedDict()
+        self._items: OrderedDict[MemoKey, Decided] = OrderedDict()
         self._lock = threading.Lock()
+        self._deciding: dict[MemoKey, tuple[threading.RLock, list[int]]] = {}
 
-    def get(self, key: tuple[str, str]) -> Decided | None:
+    def get(self, key: MemoKey) -> Decided | None:
         """The decision under `key`, or None."""
         with self._lock:
             if key in self._items:
                 self._items.move_to_end(key)
             return self._items.get(key)
 
-    def put(self, key: tuple[str, str], decided: Decided) -> None:
+    def put(self, key: MemoKey, decided: Decided) -> None:
         """Keep `decided`, dropping the decision that was used longest ago when full."""
         with self._lock:
             self._items[key] = decided
             self._items.move_to_end(key)
             while len(self._items) > self._capacity:
                 self._items.popitem(last=False)
+
+    @contextmanager
+    def deciding(self, key: MemoKey) -> Iterator[None]:
+        """Hold back other threads that want to decide on `key`, so that they find it decided."""
+        with self._lock:
+            turn, waiting = self._deciding.setdefault(key, (threading.RLock(), [0]))
+            waiting[0] += 1
+        try:
+            with turn:
+                yield
+        finally:
+            with self._lock:
+                waiting[0] -= 1
+                if not waiting[0]:
+                    del self._deciding[key]
 
 
 def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
@@ -82,12 +103,19 @@ def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def bounded_records(records: Records) -> dict[str, list[str]]:
-    """The newest records whose JSON text fits in `RECORD_BYTES`, in their order."""
+    """The newest records whose JSON text fits in `RECORD_BYTES`, in their order.
+
+    One that would not fit alone is left out and does not push out the others.
+    """
     kept: list[tuple[str, list[str]]] = []
-    size = 2
+    room = RECORD_BYTES - 2
     for key, record in reversed(list(records.items())):
-        size += len(json.dumps({key: list(record)}, ensure_ascii=False).encode())
-        if size > RECORD_BYTES:
+        text = json.dumps({key: list(record)}, ensure_ascii=False)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > RECORD_BYTES - 2:
+            continue
+        if size > room:
             break
+        room -= size
         kept.append((key, list(record)))
     return dict(reversed(kept))

@@ -6,18 +6,30 @@ that no framework has to be imported here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["ADVICE_CLOSE", "ADVICE_OPEN", "MessageView", "Role", "strip_advice", "view_messages"]
+__all__ = [
+    "ADVICE_CLOSE",
+    "ADVICE_OPEN",
+    "SEPARATOR",
+    "SYSTEM_MADE_KEY",
+    "MessageView",
+    "Role",
+    "is_advice",
+    "strip_advice",
+    "view_messages",
+]
 
 Role = Literal["user", "assistant", "system", "tool"]
 
 ADVICE_OPEN = "<skill_advice>"
 ADVICE_CLOSE = "</skill_advice>"
 """The fixed delimiters of advice; nothing a skill says can contain them unescaped."""
+
+SEPARATOR = "\n\n"
+"""Between the user's words and advice; taking advice out takes out exactly this as well."""
 
 SYSTEM_MADE_KEY = "lc_source"
 """Marker in ``additional_kwargs`` of messages in user position that no user wrote."""
@@ -34,9 +46,8 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_TRAILING_ADVICE = re.compile(
-    rf"(?:\s*{ADVICE_OPEN}\n(?:(?!{ADVICE_OPEN}).)*?\n{ADVICE_CLOSE})+\Z", re.DOTALL
-)
+_HEAD = f"{ADVICE_OPEN}\n"
+_TAIL = f"\n{ADVICE_CLOSE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +79,25 @@ def view_messages(messages: Iterable[Any]) -> tuple[MessageView, ...]:
     return tuple(views)
 
 
+def is_advice(text: str) -> bool:
+    """`text` is one advice block and nothing else."""
+    return text.startswith(_HEAD) and text.endswith(_TAIL) and text.count(ADVICE_CLOSE) == 1
+
+
 def strip_advice(text: str) -> str:
-    """`text` without advice blocks at its end.
+    """`text` without advice blocks at its end, byte for byte as it was before they were added.
 
     They are there when a second library advises on the same request, or when an application
     stores requests.
     """
-    return _TRAILING_ADVICE.sub("", text) if ADVICE_CLOSE in text else text
+    end = len(text)
+    while text.endswith(_TAIL, 0, end):
+        start = text.rfind(_HEAD, 0, end)
+        inside = end - len(_TAIL)
+        if start < 0 or text.find(ADVICE_CLOSE, start, inside) >= 0:
+            break
+        end = start - len(SEPARATOR) if text.endswith(SEPARATOR, 0, start) else start
+    return text[:end]
 
 
 def _view(message: Any, call_names: Mapping[str, str]) -> MessageView:
@@ -96,7 +119,8 @@ def _view(message: Any, call_names: Mapping[str, str]) -> MessageView:
 
 def _role(message: Any) -> Role:
     role = _get(message, "role") or _get(message, "type")
-    return _ROLES.get(str(getattr(role, "value", role)).lower(), "assistant")
+    name = str(getattr(role, "value", role)).lower()
+    return _ROLES.get(name.removesuffix("messagechunk"), "assistant")  # LangChain's streamed parts
 
 
 def _text(message: Any) -> str:
@@ -106,7 +130,17 @@ def _text(message: Any) -> str:
         return content
     if not isinstance(content, Sequence):
         return ""
-    return "\n".join(part for part in map(_block_text, content) if part)
+    return _joined(part for part in map(_block_text, content) if part)
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """`parts` in lines; advice stands off as it does in plain text, so `strip_advice` finds it."""
+    pieces: list[str] = []
+    for part in parts:
+        if pieces:
+            pieces.append(SEPARATOR if is_advice(part) else "\n")
+        pieces.append(part)
+    return "".join(pieces)
 
 
 def _block_text(block: Any) -> str:

@@ -7,10 +7,9 @@ invisible characters removed, length capped. Equal input gives equal bytes.
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 
+from skillcue.library.characters import clean
 from skillcue.push.budget import shorten
 from skillcue.push.messages import ADVICE_CLOSE, ADVICE_OPEN
 from skillcue_hooks import Hit, Skill
@@ -32,18 +31,19 @@ _OUTRO_FILE = (
     "If one fits, read its file before you act and follow it; if none fits, go on without. "
     "Do not mention this note."
 )
-_KEPT_CONTROLS = "\n\t"
 
 
-def escape(text: str) -> str:
-    """`text` on one line, without markup: safe inside the advice delimiters and in tool results."""
-    visible = "".join(
-        " " if unicodedata.category(ch) == "Cc" else ch
-        for ch in text
-        if unicodedata.category(ch) not in ("Cf", "Cs", "Co", "Cn")
-    )
-    folded = " ".join(visible.split())
-    return folded.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def escape(text: str, limit: int | None = None) -> str:
+    """`text` on one line, without markup: safe inside the advice delimiters and in tool results.
+
+    Ampersands stay: without angle brackets they open nothing, and names and paths stay usable.
+
+    Args:
+        text: Anything.
+        limit: Longer texts are shortened to this many characters first, None for no limit.
+    """
+    line = " ".join(clean(text).text.split())
+    return _without_markup(line if limit is None else shorten(line, limit))
 
 
 def render_advice(
@@ -64,20 +64,21 @@ def render_advice(
             if load_tool
             else f"file {hit.skill.path.as_posix()}"
         )
-        description = escape(shorten(" ".join(hit.skill.description.split()), DESCRIPTION_CHARS))
+        description = escape(hit.skill.description, DESCRIPTION_CHARS)
         lines.append(f"- {escape(hit.skill.name)}: {description} [{escape(where)}]")
     lines.append(_OUTRO_LOAD if load_tool else _OUTRO_FILE)
     return "\n".join(lines)
 
 
 def wrap_custom(text: str) -> str:
-    """A plugin's own wording, made safe: our delimiters in it are escaped, controls removed."""
-    clean = "".join(
-        ch for ch in text if ch in _KEPT_CONTROLS or unicodedata.category(ch) not in ("Cc", "Cs")
-    )
-    return re.sub(r"<(/?\s*skill_advice)", r"&lt;\1", clean, flags=re.IGNORECASE).strip()
+    """A plugin's own wording, made as safe as the built-in one; its lines stay lines."""
+    return _without_markup(clean(text).text).strip()
 
 
 def advice_block(text: str) -> str:
     """`text` between the fixed delimiters, as it is put into a request."""
     return f"{ADVICE_OPEN}\n{text}\n{ADVICE_CLOSE}"
+
+
+def _without_markup(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,247 @@
+"""Writes docs/reference/settings.md from signatures, dataclass fields and their docstrings."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from docstrings import constants, default_text, entries, table, write
+
+import skillcue.commands.conversation
+import skillcue.commands.library
+import skillcue.commands.similar
+import skillcue.demo.models
+import skillcue.engine
+import skillcue.library.snapshot
+import skillcue.loading
+import skillcue.pull
+import skillcue.push.explicit
+import skillcue.push.memo
+import skillcue.push.render
+import skillcue_adapters.analyzer
+import skillcue_adapters.bm25
+import skillcue_adapters.caching.stores
+import skillcue_adapters.selection
+import skillcue_adapters.term_index
+import skillcue_hooks.manager
+from skillcue import FolderSource, GateSettings, PushSettings, SkillCue, StaticSource
+from skillcue.library import ReadLimits, RecheckSettings
+from skillcue_adapters.bm25 import Bm25Settings
+from skillcue_adapters.caching import DiskStore, MemoryStore
+
+INTRO = """# Settings
+
+Every parameter and every limit, with its unit and its default. An unknown parameter of `SkillCue`
+is an `UnknownSettingError` that names the closest valid one. Settings of a mode are checked when
+the mode is first used: pass `wait=True` to find a mistake in those of the default mode at once.
+All of these are a [`ConfigurationError`](errors.md). Options of the framework classes are in the
+[public names](api.md).
+"""
+
+
+class _Section(NamedTuple):
+    """One dataclass or signature, and how its settings are given."""
+
+    title: str
+    how: str
+    kind: type
+    described_in: str
+
+
+SECTIONS = [
+    _Section(
+        "SkillCue",
+        "`SkillCue(sources, ...)`; all but `sources` by keyword. To give two folders different "
+        "trust, pass [`FolderSource`](#foldersource) objects.",
+        SkillCue,
+        "Args",
+    ),
+    _Section(
+        "Push",
+        "`SkillCue(..., push=PushSettings(...))`. `count_tokens` may be any function from text to "
+        "a number; whole numbers must be 1 or more, `context_chars` 0 or more.",
+        PushSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Gate",
+        "`SkillCue(..., push=PushSettings(gate=GateSettings(...)))`. What the numbers mean: "
+        "[How push decides](../explanation/push.md#the-gate).",
+        GateSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode bm25",
+        '`SkillCue(..., modes={"bm25": {"k1": 1.2}})`. Formula: '
+        "[Retrieval](../explanation/retrieval.md).",
+        Bm25Settings,
+        "Attributes",
+    ),
+    _Section(
+        "FolderSource",
+        "`SkillCue([FolderSource(path, ...), ...])`. A text or `Path` among the sources is the "
+        "same as a `FolderSource` with the `trust` and `strict` of the `SkillCue`.",
+        FolderSource,
+        "Args",
+    ),
+    _Section(
+        "StaticSource",
+        "`SkillCue(StaticSource(label, skills))`: skills that are in memory already.",
+        StaticSource,
+        "Args",
+    ),
+    _Section(
+        "Reading",
+        "`FolderSource(path, limits=ReadLimits(...))`, from `skillcue.library`. Reaching a limit "
+        "is a [diagnostic](diagnostics.md); a limit below 1 is an error.",
+        ReadLimits,
+        "Attributes",
+    ),
+    _Section(
+        "Re-checking files",
+        "What `recheck` goes by. `SkillCue` uses these defaults; only `LiveLibrary` of "
+        "`skillcue.library` takes others.",
+        RecheckSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Memory cache",
+        "What `cache=None` builds. `SkillCue(..., cache=MemoryStore(...))`, from "
+        "`skillcue_adapters.caching`, takes other values.",
+        MemoryStore,
+        "Args",
+    ),
+    _Section(
+        "Disk cache",
+        "What `cache=folder` puts behind a memory cache, in `folder/rankings`. "
+        "`SkillCue(..., cache=TieredStore(MemoryStore(), DiskStore(path, ...)))` takes other "
+        "values.",
+        DiskStore,
+        "Args",
+    ),
+]
+
+FIXED: list[tuple[str, list[tuple[ModuleType, str]]]] = [
+    (
+        "Pull tools",
+        [
+            (skillcue.pull, "MAX_K"),
+            (skillcue.pull, "LIST_PAGE"),
+            (skillcue.pull, "LINE_CHARS"),
+            (skillcue.pull, "FILES_SHOWN"),
+            (skillcue.loading, "PAGE_CHARS"),
+        ],
+    ),
+    (
+        "Push",
+        [
+            (skillcue.push.render, "DESCRIPTION_CHARS"),
+            (skillcue.push.memo, "RECORD_BYTES"),
+            (skillcue.push.explicit, "MAX_CHARS"),
+        ],
+    ),
+    (
+        "Retrieval and caching",
+        [
+            (skillcue_adapters.analyzer, "MAX_TOKEN_CHARS"),
+            (skillcue_adapters.analyzer, "MEMO_TOKENS"),
+            (skillcue_adapters.analyzer, "MEMO_STEMS"),
+            (skillcue_adapters.term_index, "SMALL_LIBRARY"),
+            (skillcue_adapters.term_index, "GENERIC_WEIGHT"),
+            (skillcue_adapters.selection, "MAX_MASKS"),
+            (skillcue_adapters.caching.stores, "LOCK_WAIT_S"),
+            (skillcue.engine, "GENERATIONS_KEPT"),
+            (skillcue.library.snapshot, "SCOPES_KEPT"),
+        ],
+    ),
+    (
+        "Command line",
+        [
+            (skillcue.commands.conversation, "CONVERSATION_BYTES"),
+            (skillcue.commands.library, "PROGRESS_FILES"),
+            (skillcue.commands.similar, "SIMILARITY"),
+            (skillcue.commands.similar, "MAX_COMPARISONS"),
+        ],
+    ),
+]
+
+VARIABLES = [
+    (skillcue_hooks.manager, "LOAD_ENV"),
+    (skillcue_hooks.manager, "BLOCK_ENV"),
+    (skillcue.commands.library, "SKILLS_ENV"),
+    (skillcue.demo.models, "MODEL_ENV"),
+]
+
+
+def main() -> None:
+    parts = [INTRO]
+    for title, how, kind, section in SECTIONS:
+        rows = _rows(kind, section)
+        parts.append(f"## {title}\n\n{how}\n\n{table(_head(kind), rows)}")
+    parts.append("## Fixed limits\n\nNot settings, named in the code by these constants.\n")
+    for title, names in FIXED:
+        rows = [(f"`{name}`", f"`{value:,}`", text) for name, value, text in map(_constant, names)]
+        parts.append(f"### Limits: {title}\n\n{table(('constant', 'value', 'meaning'), rows)}")
+    rows = [(f"`{value}`", text) for _, value, text in map(_constant, VARIABLES)]
+    parts.append(f"## Environment variables\n\n{table(('variable', 'meaning'), rows)}")
+    write("settings.md", "generate_settings_reference.py", "\n".join(parts))
+
+
+def _head(kind: type) -> tuple[str, ...]:
+    ranged = dataclasses.is_dataclass(kind) and any(f.metadata for f in dataclasses.fields(kind))
+    return (
+        ("setting", "default", "range", "meaning") if ranged else ("setting", "default", "meaning")
+    )
+
+
+def _rows(kind: type, section: str) -> list[tuple[str, ...]]:
+    """One row a setting.
+
+    Raises:
+        ValueError: A setting is not described, or something is described that is no setting.
+    """
+    texts = entries(kind, section)
+    defaults = _defaults(kind)
+    if set(texts) != set(defaults):
+        raise ValueError(f"{kind.__name__}: described {sorted(texts)}, has {sorted(defaults)}")
+    rows = []
+    for name, default in defaults.items():
+        bounds = _bounds(kind, name)
+        rows.append((f"`{name}`", default, *bounds, texts[name]))
+    return rows
+
+
+def _defaults(kind: type) -> Mapping[str, str]:
+    """Name to default; a dash where there is none."""
+    parameters = inspect.signature(kind).parameters.values()
+    given = {p.name: p for p in parameters if p.kind is not p.VAR_KEYWORD}
+    made = {
+        field.name: field.default_factory()
+        for field in (dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ())
+        if field.default_factory is not dataclasses.MISSING
+    }
+    return {name: _default(made.get(name, parameter.default)) for name, parameter in given.items()}
+
+
+def _default(value: Any) -> str:
+    return "-" if value is inspect.Parameter.empty else f"`{default_text(value)}`"
+
+
+def _bounds(kind: type, name: str) -> tuple[str, ...]:
+    if len(_head(kind)) == 3:
+        return ()
+    (field,) = (field for field in dataclasses.fields(kind) if field.name == name)
+    return (f"{field.metadata['low']:,} to {field.metadata['high']:,}",)
+
+
+def _constant(place: tuple[ModuleType, str]) -> tuple[str, Any, str]:
+    module, name = place
+    value, text = constants(module)[name]
+    return name, value, text
+
+
+if __name__ == "__main__":
+    main()
