@@ -17,7 +17,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.prompts import BasePromptTemplate
 
 from skillcue.nudges import system_nudge, user_nudge
-from skillcue.push.messages import SYSTEM_MADE_KEY
+from skillcue.push.messages import SEPARATOR, SYSTEM_MADE_KEY, is_advice
 
 __all__ = ["RequestView", "add_nudges", "append_text", "place_advice", "read_request"]
 
@@ -106,7 +106,7 @@ def append_text(message: ChatMessage, text: str) -> ChatMessage:
     blocks = list(message.blocks)
     if len(blocks) == 1 and isinstance(blocks[0], TextBlock):
         old = blocks[0].text
-        blocks[0] = TextBlock(text=f"{old}\n\n{text}" if old else text)
+        blocks[0] = TextBlock(text=f"{old}{SEPARATOR}{text}" if old else text)
     else:
         blocks.append(TextBlock(text=text))
     return message.model_copy(update={"blocks": blocks})
@@ -162,8 +162,12 @@ def _newest(
 
 
 def _written(message: ChatMessage, unwrap: Callable[[str], str]) -> str:
-    """Text of a user message; the state prompt stands around its last text block."""
+    """Text of a user message; the state prompt stands around its last text block.
+
+    Advice is there when an application stores requests.
+    """
     texts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    texts = [text for text in texts if not is_advice(text)]
     if texts:
         texts[-1] = unwrap(texts[-1])
     return "\n".join(texts)

@@ -9,6 +9,9 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 
 from skillcue.llamaindex_messages import append_text, place_advice, read_request
+from skillcue.push.messages import view_messages
+from skillcue.push.render import advice_block
+from skillcue.push.turn import user_turns
 
 STATE_PROMPT = PromptTemplate("Current state:\n{state}\n\nCurrent message:\n{msg}\n")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -89,6 +92,15 @@ def test_results_of_executed_code_are_nobodys_turn():
     result = user("Result of executing the code given:\n\n42")
     request = [user("q"), assistant("code"), result, assistant("It is 42."), user("thanks")]
     assert said(read_request(request, "thanks", None)) == ["q", "thanks"]
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_advice_in_a_stored_request_is_not_what_the_user_wrote(blocks):
+    message = ChatMessage(role="user", blocks=[TextBlock(text="q")] * blocks)
+    stored = append_text(message, advice_block("- a skill"))
+    [turn] = user_turns(view_messages(read_request([stored], None, None).messages), 0)
+    [plain] = user_turns(view_messages(read_request([message], None, None).messages), 0)
+    assert (turn.text, turn.key, turn.digest) == (plain.text, plain.key, plain.digest)
 
 
 def test_what_the_application_marks_as_nobodys_stays_marked():
