@@ -38,7 +38,7 @@ def grouped_by_hand(skills: list[Skill], threshold: float) -> list[tuple[str, se
     return [(first.id, {s.id for s in others}) for first, others in groups if others]
 
 
-words = st.lists(st.sampled_from("ant bee cat dog eel fox gnu hen".split()), max_size=8)
+words = st.lists(st.sampled_from(list("abcdefgh")), max_size=8)
 
 
 @settings(max_examples=300, deadline=None)

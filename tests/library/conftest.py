@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,10 +25,7 @@ def skill_text() -> Callable[..., str]:
 
 @pytest.fixture
 def put(tmp_path: Path) -> Callable[..., Path]:
-    """Write one file below ``tmp_path`` and give it an age: ``put("a/SKILL.md", text)``.
-
-    Files get a time in the past, because the source reads very young ones twice.
-    """
+    """Write one file below ``tmp_path``, folders included: ``put("a/SKILL.md", text)``."""
 
     def write(relative: str, content: str | bytes, root: Path = tmp_path) -> Path:
         path = root / relative
@@ -45,7 +41,6 @@ def settle() -> Callable[[], None]:
     """Wait until files written so far are old enough to be trusted by their times."""
 
     def wait() -> None:
-        os.sync()
         time.sleep(0.15)
 
     return wait

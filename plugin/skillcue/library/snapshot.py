@@ -117,7 +117,8 @@ class LibrarySnapshot:
 
     def load_name(self, skill: Skill, scope: Scope | None = None) -> str:
         """The name where it loads exactly `skill`, else its id."""
-        return skill.name if self.find(skill.name, scope) == skill else skill.id
+        found = self.find(skill.name, scope)
+        return skill.name if found is not None and found.id == skill.id else skill.id
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from skillcue.push.budget import active_turns
-from skillcue.push.decide import PushHost, decide_turn, fit_budget, read_turn
-from skillcue.push.memo import Decided, Memo, Records, bounded_records, read_record
+from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
+from skillcue.push.memo import Decided, Memo, MemoKey, Records, bounded_records, read_record
 from skillcue.push.messages import MessageView, view_messages
 from skillcue.push.settings import PushSettings
-from skillcue.push.turn import UserTurn, loaded_skills, user_turns
-from skillcue_hooks import Advice, Hit, Scope, Skill
+from skillcue.push.turn import UserTurn, loaded_skills, skill_version, user_turns
+from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ __all__ = ["Advisor", "Plan"]
 log = logging.getLogger("skillcue.push")
 
 NO_TURN = "there is no user message"
+
+_KEYS_PER_TURN = 3
+"""Memo entries that one decision may take: by turn, by the mode asked for, by its record."""
 
 _SILENT = Decided("", (), "", "", 0, durable=False)
 
@@ -61,16 +64,31 @@ class _Run:
     records: Records
     requested: str | None
 
-    def memo_key(self, index: int) -> tuple[str, str]:
-        return self.turns[index].digest, self.scope.key if self.scope else ""
+    def key(self, index: int, *more: str) -> MemoKey:
+        """What the memo knows a turn by: all messages up to it, and what may be seen."""
+        return (self.turns[index].digest, self.scope.key if self.scope else "", *more)
+
+    def asked_key(self, index: int) -> MemoKey:
+        """The turn in a conversation in which this mode was asked for."""
+        return self.key(index, "asked", self.requested or "")
+
+    def record_key(self, index: int, mode: str, ids: Sequence[str]) -> MemoKey:
+        """The turn in a conversation whose record says this."""
+        return self.key(index, "record", mode, *ids)
 
     def is_newest(self, index: int) -> bool:
         return index == len(self.turns) - 1
 
-    def current(self, ids: Sequence[str]) -> list[Skill]:
-        """Those of the skills that still exist and may be seen."""
+    def has_begun(self, index: int) -> bool:
+        """The turn is surely the one that was decided on, and not the same words somewhere else."""
+        turn = self.turns[index]
+        return turn.identified or turn.key in self.records or turn.position < len(self.views) - 1
+
+    def visible(self, ids: Sequence[str]) -> list[Skill]:
+        """Those of the skills that exist and that the policies show, each once."""
         found = (self.snapshot.get(skill_id) for skill_id in ids)
-        return [s for s in found if s and (self.scope is None or self.scope.allows(s))]
+        allowed = (s for s in found if s and (self.scope is None or self.scope.allows(s)))
+        return list({skill.id: skill for skill in allowed}.values())
 
 
 class Advisor:
@@ -86,7 +104,7 @@ class Advisor:
         self._host = host
         self._settings = settings
         self._load_tool = load_tool
-        self._memo = Memo(settings.memo_turns)
+        self._memo = Memo(_KEYS_PER_TURN * settings.memo_turns)
 
     def plan(
         self,
@@ -136,15 +154,9 @@ class Advisor:
         decisions: list[Decided] = []
         fresh = False
         for index in range(len(turns)):
-            decided = self._recall(run, index)
-            if decided is None and index < self._history_start(len(turns)):
-                decided = _SILENT
-            elif decided is None:
-                decided = self._decide(run, index, decisions)
-                self._memo.put(run.memo_key(index), decided)
-                fresh = run.is_newest(index)
+            decided, fresh = self._settle(run, index, decisions)
             decisions.append(decided)
-        advice = decisions[-1].advice or self._replayed(run, decisions[-1])
+        advice = decisions[-1].advice or self._replayed(run, decisions)
         if fresh:
             self._host.plugins.notify("skillcue_advised", advice=advice)
         return Plan(
@@ -154,29 +166,81 @@ class Advisor:
             fresh=fresh,
         )
 
+    def _settle(self, run: _Run, index: int, before: Sequence[Decided]) -> tuple[Decided, bool]:
+        """The decision on a turn, and whether it was made just now."""
+        decided = self._recall(run, index)
+        if decided is None and index < self._history_start(len(run.turns)):
+            decided = _SILENT
+        if decided is not None:
+            return decided, False
+        with self._memo.deciding(run.asked_key(index)):
+            decided = self._recall(run, index)  # another thread may have had the same request
+            if decided is not None:
+                return decided, False
+            decided = self._decide(run, index, before)
+            self._remember(run, index, decided)
+            return decided, True
+
     def _recall(self, run: _Run, index: int) -> Decided | None:
         """The decision that was made on this turn before, rendered from the library of now.
 
         The newest turn keeps the very text it began with, so that an edit in the middle of a
         tool loop cannot change it, unless the user asks for another mode.
         """
-        decided = self._memo.get(run.memo_key(index))
+        key, decided = self._known(run, index)
         if decided is None:
-            record = read_record(run.records, run.turns[index].key)
-            if record is None:
-                return None
-            decided = self._render(run, *record)
+            return None
+        stale = decided.generation != run.snapshot.generation
         if run.is_newest(index):
-            changed = run.requested is not None and run.requested != decided.mode
-            return None if changed else decided
-        if decided.generation != run.snapshot.generation:
-            return replace(self._render(run, decided.mode, decided.skill_ids), advice=None)
+            usable = run.has_begun(index) or (decided.durable and not stale)
+            return decided if usable else None
+        if stale:
+            again = self._render(run, decided.mode, decided.skill_ids)
+            decided = replace(again, durable=decided.durable)
+            self._memo.put(key, decided)
         return decided
 
+    def _known(self, run: _Run, index: int) -> tuple[MemoKey, Decided | None]:
+        """Where the memo has a decision on this turn, and the decision.
+
+        A message with an id is in one conversation only, so the last decision on it counts.
+        Without one, equal words may stand in many conversations, and a decision must be this
+        conversation's: what its record says, or what was decided for the same request.
+        """
+        turn, key = run.turns[index], run.key(index)
+        decided = self._memo.get(key) if turn.identified else None
+        if self._fits(run, index, decided):
+            return key, decided
+        record = read_record(run.records, turn.key)
+        if record is not None:
+            key = run.record_key(index, *record)
+            decided = self._memo.get(key) or self._render(run, *record)
+            if self._fits(run, index, decided):
+                self._memo.put(key, decided)
+                return key, decided
+        key = run.asked_key(index)
+        decided = None if turn.identified else self._memo.get(key)
+        if decided is None and not run.is_newest(index):
+            key = run.key(index)
+            decided = self._memo.get(key)
+        return key, decided if self._fits(run, index, decided) else None
+
+    def _fits(self, run: _Run, index: int, decided: Decided | None) -> bool:
+        """There is a decision, and on the newest turn it is of the mode that is asked for."""
+        if decided is None:
+            return False
+        return run.requested in (None, decided.mode) or not run.is_newest(index)
+
+    def _remember(self, run: _Run, index: int, decided: Decided) -> None:
+        self._memo.put(run.key(index), decided)
+        if run.turns[index].identified:
+            return
+        self._memo.put(run.asked_key(index), decided)
+        if decided.durable:
+            self._memo.put(run.record_key(index, decided.mode, decided.skill_ids), decided)
+
     def _decide(self, run: _Run, index: int, before: Sequence[Decided]) -> Decided:
-        turn = run.turns[index]
-        loaded = self._loaded(run, turn.position)
-        record = read_turn(turn, run.snapshot, run.scope, self._shown(before), loaded)
+        record = self._turn(run, index, before)
         mode = run.requested or self._host.choose_mode(record, run.snapshot)
         try:
             advice = decide_turn(
@@ -188,23 +252,39 @@ class Advisor:
             log.exception("push failed in mode %s; the turn goes on without advice", mode)
             advice = Advice("abstain", reason=f"push failed: {error!r}", mode=mode, turn=record)
             return Decided(mode, (), run.snapshot.generation, "", 0, advice, durable=False)
+        ids = tuple(hit.skill.id for hit in advice.hits)
         return Decided(
             mode=mode,
-            skill_ids=tuple(hit.skill.id for hit in advice.hits),
+            skill_ids=ids,
             generation=run.snapshot.generation,
             text=advice.text,
             tokens=advice.tokens,
             advice=advice,
             durable=advice.degraded is None,
+            shown=ids,
         )
 
+    def _turn(self, run: _Run, index: int, before: Sequence[Decided]) -> Turn:
+        turn = run.turns[index]
+        loaded = self._loaded(run, turn.position)
+        return read_turn(turn, run.snapshot, run.scope, self._shown(before), loaded)
+
     def _render(self, run: _Run, mode: str, ids: Sequence[str]) -> Decided:
-        """A decision made earlier, in the words of the present library."""
-        text, _ = fit_budget(
-            self._host, self._settings, self._load_tool, run.current(ids), run.snapshot
+        """A decision made earlier, in the words of the present library.
+
+        A record is data that others may have written, or that is older than a policy: whatever
+        it names must exist, be visible and be allowed in advice now.
+        """
+        skills = [skill for skill in run.visible(ids) if may_push(skill)]
+        text, kept = fit_budget(self._host, self._settings, self._load_tool, skills, run.snapshot)
+        return Decided(
+            mode=mode,
+            skill_ids=tuple(ids),
+            generation=run.snapshot.generation,
+            text=text,
+            tokens=self._settings.count_tokens(text) if text else 0,
+            shown=tuple(skill.id for skill in kept),
         )
-        tokens = self._settings.count_tokens(text) if text else 0
-        return Decided(mode, tuple(ids), run.snapshot.generation, text, tokens)
 
     def _shown(self, before: Sequence[Decided]) -> frozenset[str]:
         """Ids of skills that the advice still replayed on earlier turns names."""
@@ -213,16 +293,22 @@ class Advisor:
             skill_id
             for decided, is_active in zip(before, active, strict=True)
             if is_active
-            for skill_id in decided.skill_ids
+            for skill_id in decided.shown
         )
 
     def _loaded(self, run: _Run, end: int) -> frozenset[str]:
-        """Ids of skills whose present text was loaded before message `end`."""
+        """Ids of skills whose present text was loaded before message `end`.
+
+        Its first page tells: files beside a skill may stay when a summary took the skill away.
+        """
         marks = loaded_skills(run.views, self._load_tool, end)
         return frozenset(
             skill.id
-            for skill in run.current(list(marks))
-            if any(mark.version == skill.content_hash[:12] for mark in marks[skill.id])
+            for skill in run.visible(list(marks))
+            if any(
+                mark.version == skill_version(skill) and mark.page == 1 and mark.file is None
+                for mark in marks.get(skill.id, ())
+            )
         )
 
     def _placements(
@@ -245,18 +331,18 @@ class Advisor:
         }
         return bounded_records(records)
 
-    def _replayed(self, run: _Run, decided: Decided) -> Advice:
+    def _replayed(self, run: _Run, decisions: Sequence[Decided]) -> Advice:
         """The newest decision where only its record was left."""
-        hits = tuple(
-            Hit(skill, 0.0, rank) for rank, skill in enumerate(run.current(decided.skill_ids), 1)
-        )
+        newest = decisions[-1]
+        skills = run.visible(newest.shown)
         return Advice(
-            decision="offer" if decided.text else "abstain",
-            hits=hits,
-            text=decided.text,
-            tokens=decided.tokens,
+            decision="offer" if newest.text else "abstain",
+            hits=tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1)),
+            text=newest.text,
+            tokens=newest.tokens,
             reason="decided earlier in this turn",
-            mode=decided.mode,
+            mode=newest.mode,
+            turn=self._turn(run, len(decisions) - 1, decisions[:-1]),
         )
 
     def _history_start(self, turns: int) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
     from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["PushHost", "decide_turn", "fit_budget", "read_turn"]
+__all__ = ["PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
 
 log = logging.getLogger("skillcue.push")
 
@@ -52,6 +52,15 @@ class PushHost(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _Choice:
+    """What is offered, what else was looked at, and why."""
+
+    offered: tuple[Hit, ...]
+    rejected: tuple[Rejection, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Candidates:
     """A ranking, split by what may be pushed at all."""
 
@@ -68,6 +77,8 @@ def read_turn(
 ) -> Turn:
     """The public record of a user turn, with the skills its text names.
 
+    Naming a skill that may not be pushed has no effect here; it can still be loaded.
+
     Args:
         turn: The turn.
         snapshot: The library.
@@ -75,7 +86,6 @@ def read_turn(
         shown: Ids of skills that earlier advice in the messages names.
         loaded: Ids of skills whose current text stands in the messages.
     """
-
     named = NamedSkills()
     if turn.text:
         named = named_skills(turn.text, lambda name: snapshot.find(name, scope))
@@ -85,7 +95,7 @@ def read_turn(
         message_id=turn.key,
         position=turn.position,
         visible_skills=frozenset([*shown, *loaded]),
-        explicit=tuple(s.id for s in named.wanted if s.id not in loaded and s.trust == "trusted"),
+        explicit=tuple(s.id for s in named.wanted if s.id not in loaded and may_push(s)),
         declined=tuple(s.id for s in named.unwanted),
     )
 
@@ -119,19 +129,22 @@ def decide_turn(
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
     candidates = _pushable(ranking, turn)
     verdict = judge(candidates.ranking, settings.k, settings.gate, turn.visible_skills)
-    offered, reason = _merge(explicit, ranking, verdict, settings.k)
-    rejected = (*verdict.rejected, *candidates.rejected)
+    choice = _choose(explicit, ranking, verdict, settings.k)
+    offered = choice.offered
     text, kept = fit_budget(host, settings, load_tool, [h.skill for h in offered], snapshot)
-    rejected += tuple(Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
+    left_out = (Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
+    reason = choice.reason
+    if offered and not kept:
+        reason = "the advice does not fit in the token budget"
     return Advice(
         decision="offer" if kept else "abstain",
-        hits=tuple(offered[: len(kept)]),
+        hits=offered[: len(kept)],
         text=text,
         tokens=settings.count_tokens(text) if text else 0,
         confidence=verdict.confidence,
         threshold=verdict.threshold,
-        reason=reason if kept or not offered else "the advice does not fit in the token budget",
-        rejected=tuple(r for r in rejected if r.hit.skill.id not in turn.explicit),
+        reason=reason,
+        rejected=(*choice.rejected, *candidates.rejected, *left_out),
         mode=mode,
         elapsed_s=time.perf_counter() - started,
         turn=turn,
@@ -188,24 +201,35 @@ def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:
     return _Candidates(replace(ranking, hits=tuple(kept)), tuple(rejected))
 
 
+def may_push(skill: Skill) -> bool:
+    """Whether advice may name the skill at all, by score, by request or from a record."""
+    return skill.trust == "trusted" and skill.pushable and skill.searchable
+
+
 def _bar(skill: Skill, turn: Turn) -> str | None:
     """Why a skill may not be pushed whatever its score, or None."""
     if skill.trust != "trusted":
         return "untrusted skills are never pushed"
-    if not skill.pushable:
+    if not may_push(skill):
         return "the skill is not to be pushed"
     if skill.id in turn.declined:
         return "the user asked not to use it"
     return None
 
 
-def _merge(
-    explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit: int
-) -> tuple[list[Hit], str]:
-    """Named skills first, then what the gate lets through."""
+def _choose(explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit: int) -> _Choice:
+    """The skills the user named, else what the gate lets through."""
     if not explicit:
-        return list(verdict.offered), verdict.reason
+        return _Choice(verdict.offered, verdict.rejected, verdict.reason)
     by_id = {hit.skill.id: hit for hit in ranking.hits}
     named = [by_id.get(skill.id, Hit(skill, 0.0, 0)) for skill in explicit]
+    ids = {skill.id for skill in explicit}
+    rejected = [Rejection(hit, "more were named than are offered") for hit in named[limit:]]
+    rejected += [
+        Rejection(hit, "the user named others")
+        for hit in verdict.offered
+        if hit.skill.id not in ids
+    ]
+    rejected += [item for item in verdict.rejected if item.hit.skill.id not in ids]
     names = ", ".join(skill.name for skill in explicit)
-    return named[:limit], f"the user named {names}"
+    return _Choice(tuple(named[:limit]), tuple(rejected), f"the user named {names}")

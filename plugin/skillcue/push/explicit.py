@@ -28,10 +28,9 @@ NEGATION_CHARS = 64
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _LEFT = r"(?<![\w/.$@\\=&?#%~+<-])"
 _RIGHT = r"(?![/\\=(&#]|:\w)"
-_IDENTIFIER = re.compile(
-    rf"{_LEFT}([/$@]?+)(\w[\w.%-]*+){_RIGHT}(@[^\s,;:!?)\]\"'`<>]++)?+",
-)
-_QUOTED = re.compile(r"(?<!\w)[\"'`“„«‘「『]([^\"'`“”„«»‘’「」『』\n]{1,200}+)[\"'`”“»’」』](?!\w)")
+_IDENTIFIER = re.compile(rf"{_LEFT}([/$@]?+)(\w[\w.%-]*+){_RIGHT}(@[^\s,;:!?)\]\"'`<>]++)?+")
+_QUOTES = r"\"'`\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
+_QUOTED = re.compile(rf"(?<!\w)[{_QUOTES}]([^{_QUOTES}\n]{{1,200}}+)[{_QUOTES}](?!\w)")
 _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
 _ASCII_NAME = r"([A-Za-z0-9]++(?:[._-][A-Za-z0-9]++)++)"
 _BESIDE_CJK = re.compile(
@@ -45,16 +44,17 @@ _SKILL = re.compile(
     r"(\s{0,3}+(?::|named|called|namens|nommée?+|llamada))?+",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\s,;:!?()\[\]{}\"'`“”„«»‘’「」『』<>]{1,80}+")
+_WORD = re.compile(rf"[^\s,;:!?()\[\]{{}}<>{_QUOTES}]{{1,80}}+")
 _PHRASE = rf"{_WORD.pattern}(?:\s{{1,3}}+{_WORD.pattern}){{0,3}}"
 _BEFORE = re.compile(rf"(?<!\S){_PHRASE}\s{{1,3}}\Z")
 _BEHIND = re.compile(rf"\s{{0,3}}+{_PHRASE}")
-_ORDINARY = frozenset(
-    "a an the this that these those my your our their its his her any some each every which what "
-    "no yes on off in out up to of for from with by at as is are was be it and or not if so do does "
-    "can will may i we you he she they all one new other same right use using has have "
-    "der die das den dem ein eine einen mein dein und oder mit von zu im am ist für nicht an auf "
-    "le la les un une des du de et ou avec pour mon ton est el los las una y o con para mi".split()
+_ORDINARY = re.compile(
+    r"an?|the|this|that|these|those|my|your|our|their|its|his|her|any|some|each|every|which|what"
+    r"|no|yes|on|off|in|out|up|to|of|for|from|with|by|at|as|is|are|was|be|it|and|or|not|if|so|do"
+    r"|does|can|will|may|i|we|you|he|she|they|all|one|new|other|same|right|use|using|has|have"
+    r"|der|die|das|den|dem|eine?n?|mein|dein|und|oder|mit|von|zu|im|am|ist|für|nicht|auf"
+    r"|les?|la|une?|des?|du|et|ou|avec|pour|mon|ton|est|el|los|las|una|y|o|con|para|mi",
+    re.IGNORECASE,
 )
 """Words that name no skill by standing next to the word "skill"."""
 
@@ -65,15 +65,15 @@ _USE = (
     r"|us[ao]\w*|utiliz\w*|carg\w*|quiero)\b|用"
 )
 _NEGATION = re.compile(
-    r"(?P<verb>\b(?:don['’]?t|(?:do|does|did|should|must|would)(?:n['’]t|\s+not)|not|never|nicht"
+    r"(?P<verb>\b(?:don['\u2019]?t|(?:do|does|did|should|must|would)(?:n['\u2019]t|\s+not)|not|never|nicht"
     r"|pas|nunca|no)\b|不要|别|勿|禁止|不(?=使?用))"
     r"|\b(?:without|avoid|skip|instead\s+of|rather\s+than|except|ohne|statt|anstatt|kein\w*"
     r"|sans|sin)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?;\n。！？](?!\w)")
+_SENTENCE_END = re.compile(r"[!?;\n\u3002\uff01\uff1f]|\.(?!\w)")
 _TAKEN_BACK = re.compile(
-    rf"[,:–—]\s*(?:\w+\s+){{0,2}}(?:{_USE})|\b(?:but|instead|sondern|aber|mais|sino|pero|forget"
+    rf"[,:\u2013\u2014]\s*(?:\w+\s+){{0,2}}(?:{_USE})|\b(?:but|instead|sondern|aber|mais|sino|pero|forget"
     r"|hesitate|fail|vergiss|oublie|olvides|only|just|nur|until|unless|know|sure|understand|mind"
     r"|if|because|since)\b",
     re.IGNORECASE,
@@ -86,7 +86,7 @@ _LITTLE_WORDS = re.compile(
 _USES = re.compile(_USE, re.IGNORECASE)
 _WHY = re.compile(r"\bwhy\s+\Z", re.IGNORECASE)
 _NEGATED_BEHIND = re.compile(
-    r"[\"'`”“」』]?+\s*+(?:skill|スキル|技能|스킬)?+\s*+(?:は|を|은|는|을|를)?+\s*+"
+    rf"[{_QUOTES}]?+\s*+(?:skill|スキル|技能|스킬)?+\s*+(?:は|を|은|는|을|를)?+\s*+"
     r"(?:(?:bitte\s++)?+nicht\b|使わ|使用し?+ない|使用せ|쓰지|사용하지)",
     re.IGNORECASE,
 )
@@ -190,7 +190,7 @@ def _phrases(text: str, runs: Sequence[tuple[int, int]]) -> tuple[_Mention, ...]
     mentions = []
     for start, end in runs:
         name = text[start:end].rstrip(".-")
-        if name.casefold() not in _ORDINARY:
+        if not _ORDINARY.fullmatch(name):
             mentions.append(_Mention(start, start + len(name), " ".join(name.split())))
     return tuple(mentions)
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from skillcue_hooks import Hit, Ranking, Rejection
+from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["GateSettings", "Verdict", "judge"]
 
@@ -33,11 +34,26 @@ class GateSettings:
             lie above the library's mean.
         runner_up: A further skill is offered when its score reaches this share of the best one's,
             0 to 1.
+
+    Raises:
+        ConfigurationError: A threshold is not a finite number, or `runner_up` is no share.
     """
 
     min_evidence: float = 1.75
     min_z: float = 4.0
     runner_up: float = 0.7
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise ConfigurationError(
+                    f"Gate setting {item.name} is {value!r}.", "Use a finite number."
+                )
+        if not 0 <= self.runner_up <= 1:
+            raise ConfigurationError(
+                f"Gate setting runner_up is {self.runner_up}.", "Use a share from 0 to 1."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ class PushSettings:
         memo_turns: Decisions kept in memory, turns over all threads.
         gate: Thresholds of the gate.
         count_tokens: Counts the tokens of a text; the default estimates without a tokenizer.
+
+    Raises:
+        ConfigurationError: A setting has the wrong type or is out of range.
     """
 
     k: int = 3
@@ -41,10 +44,18 @@ class PushSettings:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, int) and value < (0 if item.name == "context_chars" else 1):
-                raise ConfigurationError(f"Push setting {item.name} is {value}.", "Use 1 or more.")
-        if not self.k <= 10:
+            if item.type == "int":
+                _check_whole(item.name, getattr(self, item.name))
+        if not isinstance(self.gate, GateSettings):
+            raise ConfigurationError(
+                f"Push setting gate is a {type(self.gate).__name__}.", "Pass GateSettings(...)."
+            )
+        if not callable(self.count_tokens):
+            raise ConfigurationError(
+                f"Push setting count_tokens is a {type(self.count_tokens).__name__}.",
+                "Pass a function that takes a text and gives a whole number.",
+            )
+        if self.k > 10:
             raise ConfigurationError(
                 f"Push setting k is {self.k}.", "Use 1 to 10; more than three rarely helps."
             )
@@ -52,3 +63,11 @@ class PushSettings:
             raise ConfigurationError(
                 f"Push setting depth is {self.depth}, below k = {self.k}.", "Use k or more."
             )
+
+
+def _check_whole(name: str, value: object) -> None:
+    least = 0 if name == "context_chars" else 1
+    if not isinstance(value, int) or value < least:
+        raise ConfigurationError(
+            f"Push setting {name} is {value!r}.", f"Use a whole number from {least}."
+        )

@@ -95,9 +95,7 @@ def user_turns(views: Sequence[MessageView], context_chars: int) -> tuple[UserTu
         keys.add(key)
         written = "\n".join(part for part in run if part.strip())
         context = _tail(said, context_chars)
-        turns.append(
-            UserTurn(position, key, written, context, chain.hexdigest(), bool(view.id))
-        )
+        turns.append(UserTurn(position, key, written, context, chain.hexdigest(), bool(view.id)))
         said.extend(part for part in run if part)
         run.clear()
     return tuple(turns)
