@@ -163,6 +163,8 @@ class Bm25Retriever:
         self, best: npt.NDArray[np.int64], scores: Floats, view: _View, offset: int
     ) -> tuple[Hit, ...]:
         mean, deviation = float(view.total.mean()), float(view.total.std())
+        if view.total.min() == view.total.max():  # the mean of equal numbers is rounded
+            deviation = 0.0
         return tuple(
             Hit(
                 self.skills[position],

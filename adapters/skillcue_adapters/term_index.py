@@ -219,7 +219,6 @@ def otsu_threshold(values: Floats) -> float:
     above = len(ordered) - below
     gap = sums[:-1] / below - (sums[-1] - sums[:-1]) / above
     between = below * above * gap**2
-    between[ordered[1:] == ordered[:-1]] = -1.0  # equal values are never parted
     cut = int(np.argmax(between))
     return float((ordered[cut] + ordered[cut + 1]) / 2)
 

@@ -36,6 +36,10 @@ def registered_factories(
     for impl in getattr(plugins.hook, hook).get_hookimpls():
 
         def register(name: str, factory: Any, owner: str = impl.plugin_name) -> None:
+            if not isinstance(name, str) or not name:
+                raise PluginError(
+                    f"Plugin {owner} registers {name!r}.", "A mode's name is a text."
+                )
             if name in factories:
                 raise PluginError(
                     f"Mode {name!r} is registered by {owners[name]} and by {owner}.",
@@ -44,7 +48,15 @@ def registered_factories(
             factories[name] = factory
             owners[name] = owner
 
-        impl.function(register)
+        try:
+            impl.function(register)
+        except PluginError:
+            raise
+        except Exception as error:  # whatever a plugin raises, it must be clear which one it was
+            raise PluginError(
+                f"Plugin {impl.plugin_name} raised in {hook}: {error!r}.",
+                f"Mend it, or block it with SKILLCUE_BLOCK_PLUGINS={impl.plugin_name}.",
+            ) from error
     return factories
 
 
@@ -89,8 +101,8 @@ class Engine:
         Raises:
             UnknownModeError: It is not registered.
         """
-        if mode not in self._factories:
-            raise UnknownModeError(mode, self._factories)
+        if not isinstance(mode, str) or mode not in self._factories:
+            raise UnknownModeError(str(mode), self._factories)
         return mode
 
     def search(self, query: Query, mode: str, library: Library) -> Ranking:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from skillcue_hooks.contracts import Library, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["combined_scope"]
+__all__ = ["Decisions", "combined_scope"]
 
 log = logging.getLogger("skillcue.policy")
+
+SCOPES_KEPT = 32
+"""Policy answers over a whole library that are remembered, least recent dropped."""
 
 _NOTHING = Scope("skillcue:denied", lambda _skill: False)
 
@@ -22,8 +28,8 @@ def combined_scope(
 ) -> Scope | None:
     """What every policy plugin allows; None when no plugin has an opinion.
 
-    A plugin that raises, answers something that is not a `Scope`, or whose ``allows`` raises,
-    hides everything it was asked about.
+    A plugin that raises, answers something that is not a `Scope` with a text for its key, or
+    whose ``allows`` raises, hides everything it was asked about.
 
     Args:
         plugins: The manager.
@@ -38,17 +44,85 @@ def combined_scope(
     )
     if not scopes:
         return None
-    checked = [scope if isinstance(scope, Scope) else _NOTHING for scope in scopes]
+    checked = [scope if _is_scope(scope) else _NOTHING for scope in scopes]
     if len(checked) == 1:
         key = checked[0].key
     else:
         key = fingerprint(sorted(scope.key for scope in checked))
-    return Scope(key, lambda skill: _all_allow(checked, skill))
+    return Scope(key, _AllOf(tuple(checked)))
 
 
-def _all_allow(scopes: Sequence[Scope], skill: Skill) -> bool:
-    try:
-        return all(scope.allows(skill) is True for scope in scopes)
-    except Exception:  # a policy that cannot answer must not let anything through
-        log.exception("a policy failed on %s; the skill stays hidden", skill.id)
-        return False
+class Decisions:
+    """What scopes allow, asked once for each scope key and library generation. Thread-safe.
+
+    Everything that is built for a scope is kept under its key: rankings, masks, look-up tables.
+    So a policy is asked about all skills before anything is built. Where it cannot answer, the
+    skill is hidden and the key says so; a policy that was out of order for a moment would
+    otherwise hide skills for as long as the caches live.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], Scope] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def settle(self, scope: Scope | None, skills: Iterable[Skill], generation: str) -> Scope | None:
+        """`scope` with its answers on `skills` worked out; it raises for no skill.
+
+        Args:
+            scope: What `combined_scope` gave.
+            skills: All skills of the library.
+            generation: The generation of the library.
+        """
+        if scope is None:
+            return None
+        name = (scope.key, generation)
+        with self._lock:
+            if name in self._known:
+                self._known.move_to_end(name)
+                return self._known[name]
+        settled, whole = _worked_out(scope, skills)
+        if whole:
+            with self._lock:
+                self._known[name] = settled
+                while len(self._known) > SCOPES_KEPT:
+                    self._known.popitem(last=False)
+        return settled
+
+
+@dataclass(frozen=True, slots=True)
+class _AllOf:
+    """Allows what every one of the scopes allows; hides what one of them cannot judge."""
+
+    scopes: Sequence[Scope]
+
+    def __call__(self, skill: Skill) -> bool:
+        try:
+            return self.judge(skill)
+        except Exception:  # a policy that cannot answer must not let anything through
+            log.exception("a policy failed on %s; the skill stays hidden", skill.id)
+            return False
+
+    def judge(self, skill: Skill) -> bool:
+        """As a call, and raises what a policy raises."""
+        return all(scope.allows(skill) is True for scope in self.scopes)
+
+
+def _worked_out(scope: Scope, skills: Iterable[Skill]) -> tuple[Scope, bool]:
+    """A scope that knows its answers, and whether the policy gave them all."""
+    ask = scope.allows.judge if isinstance(scope.allows, _AllOf) else scope.allows
+    allowed: set[str] = set()
+    failed: list[str] = []
+    for skill in skills:
+        try:
+            if ask(skill):
+                allowed.add(skill.id)
+        except Exception:  # as in `_AllOf`; one message, however many skills
+            if not failed:
+                log.exception("a policy failed on %s; what it cannot judge is hidden", skill.id)
+            failed.append(skill.id)
+    key = fingerprint(scope.key, "unanswered", failed) if failed else scope.key
+    return Scope(key, lambda skill: skill.id in allowed), not failed
+
+
+def _is_scope(answer: object) -> bool:
+    return isinstance(answer, Scope) and isinstance(answer.key, str) and callable(answer.allows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from skillcue.library.source import FolderSource
@@ -35,13 +35,15 @@ def open_sources(
 
     Raises:
         LibraryNotFoundError: A folder does not exist and no plugin opens the text.
-        ConfigurationError: There is no source at all.
+        ConfigurationError: There is no source at all, or something that cannot be one.
     """
     several: Sequence[SourceSpec]
     if isinstance(specs, str | os.PathLike | SkillSource):
         several = [specs]
-    else:
+    elif isinstance(specs, Iterable) and not isinstance(specs, bytes | Mapping):
         several = list(specs)
+    else:
+        raise _no_source(specs)
     if not several:
         raise ConfigurationError("There is no skill source.", "Pass a folder with SKILL.md files.")
     return tuple(_open(spec, trust, strict, plugins) for spec in several)
@@ -52,6 +54,12 @@ def _open(
 ) -> SkillSource:
     if isinstance(spec, SkillSource):
         return spec
+    if not isinstance(spec, str | os.PathLike) or not isinstance(os.fspath(spec), str):
+        raise _no_source(spec)
+    if not os.fspath(spec) or "\0" in os.fspath(spec):
+        raise ConfigurationError(
+            f"{os.fspath(spec)!r} is no skill source.", 'Pass a folder; "." is the present one.'
+        )
     folder = FolderSource(Path(spec), trust=trust, strict=strict)
     try:
         folder.check()
@@ -67,3 +75,10 @@ def _open(
             ) from None
         return opened
     return folder
+
+
+def _no_source(spec: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"A {type(spec).__name__} is no skill source.",
+        "Pass a folder, a SkillSource object, a text that a plugin opens, or several of them.",
+    )

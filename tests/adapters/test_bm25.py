@@ -62,6 +62,7 @@ def test_the_score_is_the_weighted_sum_of_both_definitions(text: str) -> None:
 def test_the_body_finds_what_the_head_does_not_say() -> None:
     assert found(make(), "secateurs") == ["prune-roses"]
     assert found(make(body_weight=0.0), "secateurs") == []
+    assert found(make(head_weight=0.0), "acidity") == []
 
 
 def test_tags_belong_to_the_head() -> None:
@@ -130,9 +131,11 @@ def test_z_measures_against_the_whole_library_whatever_is_hidden() -> None:
     assert only.signals["z"] == hits["water-plan"].signals["z"]
 
 
-def test_z_is_zero_where_all_skills_score_the_same() -> None:
-    twins = [make_skill("t", "Fold paper.", id=f"t@{n}") for n in range(3)]
-    assert {h.signals["z"] for h in make(make_library(twins)).search(Query("fold")).hits} == {0.0}
+@pytest.mark.parametrize("size", range(1, 30))
+def test_z_is_zero_where_all_skills_score_the_same(size: int) -> None:
+    twins = [make_skill("t", "Fold paper.", id=f"t@{n}") for n in range(size)]
+    hits = make(make_library(twins)).search(Query("fold", k=size)).hits
+    assert [hit.signals["z"] for hit in hits] == [0.0] * size
 
 
 # --- context ------------------------------------------------------------------------------

@@ -220,6 +220,7 @@ def test_an_unknown_mode_names_the_known_ones(cli, example_skills, command):
         (["search", "x", "--filter", "colour=red"], "colour"),
         (["search", "x", "--filter", "tag=a", "--filter", "tag=b"], "given twice"),
         (["load", "pdf-form-filling", "--page", "0"], "--page is 0"),
+        (["list", "--skills", ""], "--skills is empty."),
     ],
 )
 def test_arguments_out_of_range(cli, example_skills, arguments, said):
@@ -305,28 +306,28 @@ def test_a_pipe_that_is_closed_while_the_demo_runs(example_skills):
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path):
-    # A pipe as conversation file: the command waits in it until it is interrupted.
-    os.mkfifo(tmp_path / "talk.json")
+    pipe = tmp_path / "talk.json"
+    os.mkfifo(pipe)  # as conversation file: the command reads, and nothing comes
     child = subprocess.Popen(
-        [sys.executable, "-m", "skillcue", "explain", "--conversation", tmp_path / "talk.json"],
+        [sys.executable, "-m", "skillcue", "explain", "--conversation", pipe],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    status = f"/proc/{child.pid}/wchan"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not _waits_for_the_pipe(status):
-        time.sleep(0.05)
+    writer = _open_once_there_is_a_reader(pipe)
     child.send_signal(signal.SIGINT)
     out, errors = child.communicate(timeout=60)
+    os.close(writer)
     assert (child.returncode, out, errors) == (130, b"", b"error: Interrupted.\n")
 
 
-def _waits_for_the_pipe(status: str) -> bool:
-    try:
-        with open(status) as file:
-            return "wait_for_partner" in file.read() or "fifo" in file.read()
-    except OSError:
-        return False
+def _open_once_there_is_a_reader(pipe: Path) -> int:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert time.monotonic() < deadline, "the command never opened the pipe"
+            time.sleep(0.02)
 
 
 def test_a_plugin_that_cannot_be_loaded_is_a_line(process, tmp_path):
@@ -372,9 +373,26 @@ def test_a_mode_that_raises_is_a_line_and_a_traceback_on_request(tmp_path):
         assert ("Traceback" in done.stderr) == bool(option)
 
 
+@pytest.mark.parametrize("number", [10**9, 10**30])
+def test_numbers_beyond_all_reason(cli, example_skills, number):
+    found = cli("search", "pdf form", "--k", number, "--skills", example_skills, "--json")
+    assert (found.code, len(found.json["hits"])) == (0, found.json["total"])
+    page = cli("load", "csv-cleaning", "--page", number, "--skills", example_skills)
+    assert page.code == 1
+
+
+@pytest.mark.parametrize("query", ["\udcff", "a\0b", "x" * 100_000, "%s {0} $HOME [bold]", "-- "])
+def test_queries_nobody_types(cli, example_skills, query):
+    for command in ("search", "explain"):
+        assert cli(command, "--skills", example_skills, "--", query).code in (0, 1)
+        assert cli(command, "--json", "--skills", example_skills, "--", query).json
+
+
 def test_json_errors_leave_stdout_empty_or_one_document(cli, tmp_path):
     assert cli("list", "--json", "--skills", tmp_path / "missing").out == ""
     assert cli("list", "--json", "--skills", tmp_path).json == {"total": 0, "skills": []}
+    explained = cli("explain", "x", "--json", "--skills", tmp_path)
+    assert (explained.code, explained.json["hits"]) == (1, [])
     report = cli("doctor", "--json", "--skills", tmp_path)
     assert (report.code, report.json["skills"]) == (1, 0)
     assert json.loads(report.out)["tokens"]["everything"] == 0

@@ -46,6 +46,7 @@ def test_problems_are_grouped_by_kind_with_one_cure_each(process, untidy):
         assert f"{item.path}{f':{item.line}' if item.line else ''}: {item.message}" in result.out
         assert result.out.count(f"cure  {item.remedy}") == 1
     assert result.out.index("error: ") < result.out.index("warning: ")
+    assert result.err == ""
 
 
 def test_json_has_every_diagnostic(cli, untidy):

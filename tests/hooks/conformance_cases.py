@@ -270,14 +270,14 @@ class TestSharesItsScores(Suite):
 
 class TestPreparesItsIndexLate(Suite):
     class retriever_class(Overlap):
-        def __init__(self, library: Library, context: RetrieverContext) -> None:
-            super().__init__(library, context)
-            self.words = {}
+        ready = False
 
         def search(self, query: Query) -> Ranking:
-            if not self.words:
-                for skill in self.skills:
-                    self.words[skill.id] = words(f"{skill.name} {skill.description}")
+            if not self.ready:
+                self.ready = True
+                self.words = {}
+                for s in self.skills:
+                    self.words[s.id] = words(f"{s.name} {s.description} {s.body}")
             return super().search(query)
 
 

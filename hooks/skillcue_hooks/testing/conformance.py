@@ -58,7 +58,7 @@ _TWINS = tuple(
 
 _ROUNDS = 6
 _LINES = 200
-_PAUSE_S = 2e-4
+_PAUSE_S = 5e-4
 
 
 class RetrieverConformance:
@@ -359,7 +359,7 @@ def _ask(retriever: Retriever, start: threading.Barrier, query: Query) -> tuple[
     def give_way(_frame: FrameType, _event: str, _argument: Any) -> Any:
         nonlocal left
         left -= 1
-        time.sleep(chance.choice((0.0, _PAUSE_S)))
+        time.sleep(chance.choice((0.0, 0.0, 0.0, _PAUSE_S)))
         return give_way if left > 0 else None
 
     start.wait()

@@ -66,9 +66,9 @@ def run(args: Namespace) -> int:
     script = _named_script(args)
     with open_library(args, specs) as library:  # without a cache: its times would not be real
         library.note_problems()
-        snapshot = library.cue.snapshot()
-        if not snapshot.library.skills:
+        if library.is_empty:
             return 1
+        snapshot = library.cue.snapshot()
         library.cue.wait_ready()
         stage = _Stage(
             library=library,

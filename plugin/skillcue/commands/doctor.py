@@ -52,7 +52,8 @@ def run(args: Namespace) -> int:
             alike=find_alike(snapshot.library.skills),
             cost=library_cost(snapshot),
         )
-        library.note_problems()
+        if library.is_empty:
+            library.note_problems()
     if args.json:
         write_json(_document(report))
     else:

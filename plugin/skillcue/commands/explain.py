@@ -27,13 +27,13 @@ def run(args: Namespace) -> int:
         raise ConfigurationError("The query is empty.", 'Say what you ask: "merge two pdfs".')
     with open_library(args) as library:
         library.note_problems()
-        if not library.cue.snapshot().library.skills:
+        if library.is_empty and not args.json:
             return 1
         if conversation is None:
             _explain_query(args, library)
         else:
             _explain_turns(args, library, conversation)
-    return 0
+        return 1 if library.is_empty else 0
 
 
 def _explain_query(args: Namespace, library: Opened) -> None:

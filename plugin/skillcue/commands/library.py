@@ -42,10 +42,15 @@ class Opened:
     cue: SkillCue
     where: str
 
+    @property
+    def is_empty(self) -> bool:
+        """There is no skill to be found."""
+        return not self.cue.snapshot().library.skills
+
     def note_problems(self) -> None:
         """Say on stderr when the library is empty, or when files are missing from it."""
         errors = [item for item in self.cue.diagnostics if item.severity == "error"]
-        if not self.cue.snapshot().library.skills:
+        if self.is_empty:
             cure = "A skill is a folder with a SKILL.md file; `skillcue doctor` says what is there."
             if errors:
                 cure = f"{errors[0].path}: {errors[0].message} {errors[0].remedy}"
@@ -71,6 +76,8 @@ def open_library(
         UnknownModeError: ``args.mode`` is not registered.
     """
     named = list(specs or named_sources(args.skills))
+    if not all(part.strip() for part in named):  # an empty path would be the working directory
+        raise LibraryNotFoundError("--skills is empty.", "Name a folder: --skills path/to/skills")
     with _Bar(args.progress) as bar:
         sources = [_source(spec, bar) for spec in named]
         mode = getattr(args, "mode", None) or DEFAULT_MODE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from skillcue import builtin
+from skillcue import __version__, builtin
 from skillcue.commands.output import Screen, write_json
 from skillcue.engine import registered_factories
 from skillcue_hooks.manager import SkillcuePluginManager, build_manager
@@ -48,8 +48,6 @@ def _modes(manager: SkillcuePluginManager) -> dict[str, list[str]]:
 
 def _record(plugin: dict[str, Any], modes: dict[str, list[str]]) -> dict[str, Any]:
     """Built-ins come without a distribution of their own: they are part of this one."""
-    from skillcue import __version__
-
     own = plugin["name"] in builtin.plugins()
     return {
         "name": plugin["name"],

@@ -131,7 +131,8 @@ class Advisor:
         if mode is not None:
             self._host.check_mode(mode)
         try:
-            return self._plan(messages, mode, records or {}, run_context or {})
+            known = records if isinstance(records, Mapping) else {}
+            return self._plan(messages, mode, known, run_context or {})
         except (ConfigurationError, MissingExtraError):
             raise
         except Exception as error:  # push fails open: an agent must not stop for want of advice

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from skillcue.push.settings import MAX_K
 from skillcue_hooks import Advice
 
 __all__ = ["Decided", "Memo", "MemoKey", "Records", "bounded_records", "read_record"]
@@ -95,9 +96,11 @@ class Memo:
 def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
     """(mode, skill ids) of a turn; None where there is no record or it is not well-formed."""
     record = records.get(key) if isinstance(records, Mapping) else None
-    if not isinstance(record, list | tuple) or not record:
+    if not isinstance(record, list | tuple) or not 1 <= len(record) <= 1 + MAX_K:
         return None
     if not all(isinstance(part, str) for part in record):
+        return None
+    if sum(map(len, record)) > RECORD_BYTES:  # never written by `bounded_records`
         return None
     return record[0], tuple(record[1:])
 

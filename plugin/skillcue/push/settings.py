@@ -8,7 +8,10 @@ from skillcue.push.budget import TokenCounter, estimate_tokens
 from skillcue.push.gate import GateSettings
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["PushSettings"]
+__all__ = ["MAX_K", "PushSettings"]
+
+MAX_K = 10
+"""Most skills that one turn's advice can name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,9 @@ class PushSettings:
                 f"Push setting count_tokens is a {type(self.count_tokens).__name__}.",
                 "Pass a function that takes a text and gives a whole number.",
             )
-        if self.k > 10:
+        if self.k > MAX_K:
             raise ConfigurationError(
-                f"Push setting k is {self.k}.", "Use 1 to 10; more than three rarely helps."
+                f"Push setting k is {self.k}.", f"Use 1 to {MAX_K}; more than three rarely helps."
             )
         if self.depth < self.k:
             raise ConfigurationError(
