@@ -137,8 +137,8 @@ def _section_lines(text: str, section: str) -> list[str]:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
-    text = stars.get(parameter.kind, "") + parameter.name
+    stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
+    text = stars.get(parameter.kind.name, "") + parameter.name
     kind = _annotation(parameter.annotation)
     text += f": {kind}" if kind else ""
     if parameter.default is not parameter.empty:

@@ -47,8 +47,7 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     ("skillcue.library", "Limits of reading, for `FolderSource(limits=...)`.", ("ReadLimits",)),
     (
         "skillcue_adapters.bm25",
-        'Mode `bm25`. `register("my_name", "skillcue_adapters.bm25:build")` offers it once more, '
-        "under another name and with other settings.",
+        'Mode `bm25`; `register("name", "skillcue_adapters.bm25:build")` offers it once more.',
         ("Bm25Settings", "build"),
     ),
     (
@@ -117,7 +116,7 @@ def _meaning(module: Any, name: str) -> str:
 
 
 def _detail(name: str, thing: Any, module_name: str) -> str:
-    called = thing.__init__ if isinstance(thing, type) else thing
+    called = vars(thing)["__init__"] if isinstance(thing, type) else thing
     return (
         f"### {name} ({module_name})\n\n```text\n{signature(called, name)}\n```\n\n"
         f"{_parameters(thing)}"

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from docstrings import constants, default_text, entries, table, write
 
-import skillcue.commands.conversation
+import skillcue
 import skillcue.commands.library
-import skillcue.commands.similar
 import skillcue.demo.models
-import skillcue.engine
-import skillcue.library.snapshot
-import skillcue.loading
-import skillcue.pull
-import skillcue.push.explicit
-import skillcue.push.memo
-import skillcue.push.render
-import skillcue_adapters.analyzer
-import skillcue_adapters.bm25
-import skillcue_adapters.caching.stores
-import skillcue_adapters.selection
-import skillcue_adapters.term_index
+import skillcue_adapters
 import skillcue_hooks.manager
 from skillcue import FolderSource, GateSettings, PushSettings, SkillCue, StaticSource
 from skillcue.library import ReadLimits, RecheckSettings
@@ -124,49 +114,16 @@ SECTIONS = [
     ),
 ]
 
-FIXED: list[tuple[str, list[tuple[ModuleType, str]]]] = [
-    (
-        "Pull tools",
-        [
-            (skillcue.pull, "MAX_K"),
-            (skillcue.pull, "LIST_PAGE"),
-            (skillcue.pull, "LINE_CHARS"),
-            (skillcue.pull, "FILES_SHOWN"),
-            (skillcue.loading, "PAGE_CHARS"),
-        ],
-    ),
-    (
-        "Push",
-        [
-            (skillcue.push.render, "DESCRIPTION_CHARS"),
-            (skillcue.push.memo, "RECORD_BYTES"),
-            (skillcue.push.explicit, "MAX_CHARS"),
-        ],
-    ),
-    (
-        "Retrieval and caching",
-        [
-            (skillcue_adapters.analyzer, "MAX_TOKEN_CHARS"),
-            (skillcue_adapters.analyzer, "MEMO_TOKENS"),
-            (skillcue_adapters.analyzer, "MEMO_STEMS"),
-            (skillcue_adapters.term_index, "SMALL_LIBRARY"),
-            (skillcue_adapters.term_index, "GENERIC_WEIGHT"),
-            (skillcue_adapters.selection, "MAX_MASKS"),
-            (skillcue_adapters.caching.stores, "LOCK_WAIT_S"),
-            (skillcue.engine, "GENERATIONS_KEPT"),
-            (skillcue.library.snapshot, "SCOPES_KEPT"),
-        ],
-    ),
-    (
-        "Command line",
-        [
-            (skillcue.commands.conversation, "CONVERSATION_BYTES"),
-            (skillcue.commands.library, "PROGRESS_FILES"),
-            (skillcue.commands.similar, "SIMILARITY"),
-            (skillcue.commands.similar, "MAX_COMPARISONS"),
-        ],
-    ),
+LIMITS: list[tuple[str, tuple[str, ...]]] = [
+    ("Pull tools", ("skillcue.pull", "skillcue.loading")),
+    ("Push", ("skillcue.push.",)),
+    ("Command line", ("skillcue.commands.", "skillcue.demo.")),
+    ("Library, retrieval and caching", ("skillcue.", "skillcue_adapters.")),
 ]
+"""Heading, and beginnings of the names of the modules under it; the first that fits counts."""
+
+NO_LIMITS = ("_", "APPLICATION_ID", "EXIT_", "SCHEMA_VERSION", "VERSION")
+"""Beginnings of the names of constants that bound nothing."""
 
 VARIABLES = [
     (skillcue_hooks.manager, "LOAD_ENV"),
@@ -182,9 +139,11 @@ def main() -> None:
         rows = _rows(kind, section)
         parts.append(f"## {title}\n\n{how}\n\n{table(_head(kind), rows)}")
     parts.append("## Fixed limits\n\nNot settings, named in the code by these constants.\n")
-    for title, names in FIXED:
-        rows = [(f"`{name}`", f"`{value:,}`", text) for name, value, text in map(_constant, names)]
-        parts.append(f"### Limits: {title}\n\n{table(('constant', 'value', 'meaning'), rows)}")
+    limits = _limits()
+    for title, _ in LIMITS:
+        parts.append(
+            f"### Limits: {title}\n\n{table(('constant', 'value', 'meaning'), limits[title])}"
+        )
     rows = [(f"`{value}`", text) for _, value, text in map(_constant, VARIABLES)]
     parts.append(f"## Environment variables\n\n{table(('variable', 'meaning'), rows)}")
     write("settings.md", "generate_settings_reference.py", "\n".join(parts))
@@ -235,6 +194,29 @@ def _bounds(kind: type, name: str) -> tuple[str, ...]:
         return ()
     (field,) = (field for field in dataclasses.fields(kind) if field.name == name)
     return (f"{field.metadata['low']:,} to {field.metadata['high']:,}",)
+
+
+def _limits() -> Mapping[str, list[tuple[str, str, str]]]:
+    """Heading to rows: every constant of the packages that is a documented number."""
+    rows: dict[str, list[tuple[str, str, str]]] = {title: [] for title, _ in LIMITS}
+    for module in _modules():
+        title = next(t for t, starts in LIMITS if module.__name__.startswith(starts))
+        for name, (value, text) in constants(module).items():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if number and name.isupper() and not name.startswith(NO_LIMITS):
+                place = module.__name__.removeprefix("skillcue.")
+                rows[title].append((f"`{place}.{name}`", f"{value:,}", text))
+    return rows
+
+
+def _modules() -> list[ModuleType]:
+    found = [
+        importlib.import_module(info.name)
+        for package in (skillcue, skillcue_adapters)
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if not info.name.endswith("__main__")
+    ]
+    return sorted(found, key=lambda module: module.__name__)
 
 
 def _constant(place: tuple[ModuleType, str]) -> tuple[str, Any, str]:

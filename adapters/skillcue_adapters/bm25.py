@@ -7,9 +7,9 @@ more (the k3 component of Okapi BM25, Robertson et al., TREC-3): a task text tha
 times is not about files.
 
 Only skills that share a term with the query's text match; the context changes their order and
-never adds one, so that "thanks!" finds nothing however rich the conversation is. Repeated searches
-of an agent's short query with the task as context put far more of the right skills into the first
-five than the query alone.
+never adds one, so that "thanks!" finds nothing however rich the conversation is. An agent's short
+query with its task as context has far more of the right skills among the first five than the
+query alone; for turns of a conversation the turns before it change little.
 """
 
 from __future__ import annotations
@@ -94,13 +94,19 @@ class Bm25Retriever:
         cannot exceed ``sqrt(N - 1)``, so with a handful of skills it says little.
 
     Attributes:
+        mode: Name it is registered under.
         fingerprint: Identity of algorithm, analyzer and settings (hex).
         generation: Of the library it indexes.
     """
 
     def __init__(
-        self, library: Library, settings: Bm25Settings, previous: Bm25Retriever | None = None
+        self,
+        library: Library,
+        settings: Bm25Settings,
+        previous: Bm25Retriever | None = None,
+        mode: str = "bm25",
     ) -> None:
+        self.mode = mode
         self.fingerprint = fingerprint("bm25", VERSION, ANALYZER.fingerprint, asdict(settings))
         self.generation = library.generation
         self.settings = settings
@@ -122,7 +128,7 @@ class Bm25Retriever:
         started = time.perf_counter()
         allowed = self._masks.of(query)
         if not self.skills:
-            return Ranking((), "bm25", self._ranking_fingerprint, time.perf_counter() - started)
+            return Ranking((), self.mode, self._ranking_fingerprint, time.perf_counter() - started)
         view = self._view(query.text)
         scores = view.total
         if query.context and self.settings.context_weight:
@@ -132,7 +138,7 @@ class Bm25Retriever:
         hits = self._hits(best, scores, view, query.offset)
         total = int(np.count_nonzero(matched))
         elapsed = time.perf_counter() - started
-        return Ranking(hits, "bm25", self._ranking_fingerprint, elapsed, total=total)
+        return Ranking(hits, self.mode, self._ranking_fingerprint, elapsed, total=total)
 
     def _index(self, texts: list[str], previous: TermCounts | None) -> TermIndex:
         return TermIndex(count_terms(texts, previous), self.settings.k1, self.settings.b)
@@ -200,9 +206,9 @@ def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
     """
     settings = read_settings(Bm25Settings, context.settings, context.mode)
     previous = context.previous
-    return Bm25Retriever(
-        library, settings, previous if isinstance(previous, Bm25Retriever) else None
-    )
+    if not isinstance(previous, Bm25Retriever):
+        previous = None
+    return Bm25Retriever(library, settings, previous, context.mode)
 
 
 def head_text(skill: Skill) -> str:

@@ -93,7 +93,11 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """Scores (query, text) pairs, such as a cross-encoder does."""
+    """Scores (query, text) pairs, such as a cross-encoder does.
+
+    Attributes:
+        fingerprint: Everything that changes a score: model, revision, length limit.
+    """
 
     @property
     def fingerprint(self) -> str: ...
@@ -105,7 +109,11 @@ class PairScorer(Protocol):
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """The smallest chat model a mode may need."""
+    """The smallest chat model a mode may need.
+
+    Attributes:
+        fingerprint: Everything that changes an answer: model, revision, sampling settings.
+    """
 
     @property
     def fingerprint(self) -> str: ...

@@ -30,13 +30,11 @@ def open_cache(cache: CacheSpec) -> tuple[CacheStore | None, Path | None]:
 
     if cache is None:
         return MemoryStore(), None
-    if isinstance(cache, str | os.PathLike):
+    if isinstance(cache, str | os.PathLike) and os.fspath(cache):
         folder = Path(cache).expanduser()
         if folder.exists() and not folder.is_dir():
             raise ConfigurationError(f"The cache {folder} is a file.", "Pass a folder.")
         return TieredStore(MemoryStore(), DiskStore(folder / "rankings")), folder
     if isinstance(cache, CacheStore):
         return cache, None
-    raise ConfigurationError(
-        f"cache is a {type(cache).__name__}.", "Pass None, a folder, a CacheStore or False."
-    )
+    raise ConfigurationError(f"cache is {cache!r}.", "Pass None, a folder, a CacheStore or False.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import threading
@@ -34,28 +35,15 @@ def registered_factories(
     factories: dict[str, str | RetrieverFactory] = {}
     owners: dict[str, str] = {}
     for impl in getattr(plugins.hook, hook).get_hookimpls():
-
-        def register(name: str, factory: Any, owner: str = impl.plugin_name) -> None:
-            if not isinstance(name, str) or not name:
-                raise PluginError(
-                    f"Plugin {owner} registers {name!r}.", "A mode's name is a text."
-                )
-            if name in factories:
-                raise PluginError(
-                    f"Mode {name!r} is registered by {owners[name]} and by {owner}.",
-                    f"Block one of them with SKILLCUE_BLOCK_PLUGINS={owner}, or rename its mode.",
-                )
-            factories[name] = factory
-            owners[name] = owner
-
+        owner = impl.plugin_name
         try:
-            impl.function(register)
+            impl.function(functools.partial(_register, factories, owners, owner))
         except PluginError:
             raise
-        except Exception as error:  # whatever a plugin raises, it must be clear which one it was
+        except Exception as error:  # whatever it is, it must be clear whose mistake it was
             raise PluginError(
-                f"Plugin {impl.plugin_name} raised in {hook}: {error!r}.",
-                f"Mend it, or block it with SKILLCUE_BLOCK_PLUGINS={impl.plugin_name}.",
+                f"Plugin {owner} raised in {hook}: {error!r}.",
+                f"Mend it, or block it with SKILLCUE_BLOCK_PLUGINS={owner}.",
             ) from error
     return factories
 
@@ -160,6 +148,24 @@ class Engine:
                 'Register a callable or the text "package.module:factory".',
             )
         return factory
+
+
+def _register(
+    factories: dict[str, str | RetrieverFactory],
+    owners: dict[str, str],
+    owner: str,
+    name: str,
+    factory: str | RetrieverFactory,
+) -> None:
+    if not isinstance(name, str) or not name:
+        raise PluginError(f"Plugin {owner} registers {name!r}.", "A mode's name is a text.")
+    if name in factories:
+        raise PluginError(
+            f"Mode {name!r} is registered by {owners[name]} and by {owner}.",
+            f"Block one of them with SKILLCUE_BLOCK_PLUGINS={owner}, or rename its mode.",
+        )
+    factories[name] = factory
+    owners[name] = owner
 
 
 def _imported(mode: str, target: str) -> RetrieverFactory:

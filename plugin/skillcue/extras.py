@@ -18,8 +18,11 @@ def require(module: str, package: str, extra: str) -> None:
         extra: Extra of skillcue that brings the distribution.
 
     Raises:
-        MissingExtraError: It is not installed.
+        MissingExtraError: It is not installed, or so old that it lacks the module.
     """
-    top = module.partition(".")[0]
-    if importlib.util.find_spec(top) is None or importlib.util.find_spec(module) is None:
+    try:
+        found = importlib.util.find_spec(module)  # imports the packages around it
+    except ImportError as error:
+        raise MissingExtraError(package, extra) from error
+    if found is None:
         raise MissingExtraError(package, extra)

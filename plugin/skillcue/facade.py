@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -16,7 +18,7 @@ from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.loading import load_skill
 from skillcue.mode import requested_mode
-from skillcue.policy import combined_scope
+from skillcue.policy import Decisions, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.settings import PushSettings
@@ -43,6 +45,8 @@ from skillcue_hooks.manager import build_manager
 __all__ = ["DEFAULT_MODE", "SkillCue"]
 
 DEFAULT_MODE = "bm25"
+
+log = logging.getLogger("skillcue")
 
 
 class SkillCue:
@@ -74,6 +78,7 @@ class SkillCue:
         LibraryNotFoundError: A source does not exist.
         UnknownModeError: `mode` or a key of `modes` is not registered.
         UnknownSettingError: A keyword that no setting has.
+        ConfigurationError: An argument has the wrong type.
         StrictLibraryError: ``strict=True``, ``wait=True`` and a file is not clean.
         PluginError: A plugin breaks the contract of a hook.
 
@@ -105,6 +110,7 @@ class SkillCue:
             raise UnknownSettingError(next(iter(unknown)), [n for n in known if n != "unknown"])
         if trust not in ("trusted", "untrusted"):
             raise ConfigurationError(f"trust is {trust!r}.", 'Use "trusted" or "untrusted".')
+        _check_types(push, modes, plugins, block_plugins)
         self.plugins = build_manager(builtin.plugins(), plugins, block_plugins)
         self.nudge = nudge
         self.push = push or PushSettings()
@@ -120,6 +126,8 @@ class SkillCue:
             assess=self._assess,
             recheck=recheck,
         )
+        self._decisions = Decisions()
+        self._generation: str | None = None  # of the newest snapshot that anyone was given
         self._advisor = Advisor(self, self.push, "skill_load")
         if wait:
             self.wait_ready()
@@ -282,9 +290,9 @@ class SkillCue:
         return self.snapshot().diagnostics
 
     def refresh(self) -> bool:
-        """Look at the files now; True when anything changed."""
-        before = self._live.snapshot().generation
-        return self._live.refresh().generation != before
+        """Look at the files now; True when they changed since anything was last answered."""
+        before, self._generation = self._generation, self._live.refresh().generation
+        return before is not None and before != self._generation
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Read the library and build the index of the default mode.
@@ -347,11 +355,14 @@ class SkillCue:
 
     def snapshot(self) -> LibrarySnapshot:
         """The library now, looked at again when due."""
-        return self._live.snapshot()
+        snapshot = self._live.snapshot()
+        self._generation = snapshot.generation
+        return snapshot
 
     def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
         """What the policy plugins allow; None when there is no policy."""
-        return combined_scope(self.plugins, run_context, snapshot.library)
+        scope = combined_scope(self.plugins, run_context, snapshot.library)
+        return self._decisions.settle(scope, snapshot.skills, snapshot.generation)
 
     def check_mode(self, mode: str) -> str:
         """`mode` itself.
@@ -372,8 +383,16 @@ class SkillCue:
         return self._engine.check_mode(chosen) if chosen else self.default_mode
 
     def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
-        """`query` in `mode` over exactly this snapshot."""
-        return self._engine.search(query, mode, snapshot.library)
+        """`query` in `mode` over exactly this snapshot.
+
+        The policy holds even where a retriever does not keep to `Query.scope`.
+        """
+        ranking = self._engine.search(query, mode, snapshot.library)
+        scope = query.scope
+        if scope is None or all(scope.allows(hit.skill) for hit in ranking.hits):
+            return ranking
+        log.warning("mode %s does not keep to the scope of a query", mode)
+        return replace(ranking, hits=tuple(h for h in ranking.hits if scope.allows(h.skill)))
 
     def load_name(self, skill: Skill) -> str:
         """The shortest name that loads exactly `skill`."""
@@ -398,3 +417,20 @@ class SkillCue:
                 first.remedy,
             )
         self._engine.retriever(self.default_mode, snapshot.library)
+
+
+def _check_types(push: object, modes: object, plugins: object, block_plugins: object) -> None:
+    """Find now what would otherwise fail in the middle of a turn, or silently do nothing."""
+    if push is not None and not isinstance(push, PushSettings):
+        raise ConfigurationError(f"push is a {type(push).__name__}.", "Pass PushSettings(...).")
+    if modes is not None and not (
+        isinstance(modes, Mapping) and all(isinstance(s, Mapping) for s in modes.values())
+    ):
+        raise ConfigurationError(
+            "modes must hold settings by mode name.", 'Pass modes={"bm25": {"k1": 1.2}}.'
+        )
+    for name, several in (("plugins", plugins), ("block_plugins", block_plugins)):
+        if isinstance(several, str) or not isinstance(several, Iterable):
+            raise ConfigurationError(
+                f"{name} is a {type(several).__name__}.", f"Pass a list: {name}=[...]."
+            )

@@ -7,10 +7,12 @@ from skillcue.library.snapshot import LibrarySnapshot
 from skillcue_hooks.contracts import LoadedSkill, Scope
 from skillcue_hooks.errors import SkillFileError
 
-__all__ = ["PAGE_CHARS", "load_skill", "split_pages"]
+__all__ = ["FILES_LISTED", "PAGE_CHARS", "load_skill", "split_pages"]
 
 PAGE_CHARS = 32_000
 """Most characters on one page, about 8,000 tokens; longer texts are split between lines."""
+FILES_LISTED = 200
+"""Most files beside a skill that `LoadedSkill.files` names."""
 
 
 def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
@@ -41,7 +43,7 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    files = list_files(base_dir).paths if base_dir else ()
+    files = list_files(base_dir, FILES_LISTED).paths if base_dir else ()
     shown_file = None
     if file is None:
         text = source.read_body(skill)
@@ -52,7 +54,7 @@ def load_skill(
         shown_file = path.relative_to(base_dir).as_posix()
         text = read_file_text(path)
     pages = split_pages(text)
-    if page > len(pages):
+    if not 1 <= page <= len(pages):
         raise SkillFileError(
             f"{shown_file or skill.name} has {len(pages)} pages, not {page}.",
             f"Pass a page from 1 to {len(pages)}.",

@@ -8,10 +8,11 @@ list of blocks gets one more block at its end.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from skillcue.push.messages import ADVICE_CLOSE, ADVICE_OPEN, strip_advice
+from skillcue.push.messages import SEPARATOR, SYSTEM_MADE_KEY, is_advice, strip_advice
 
 __all__ = [
     "ADVICE_SOURCE",
@@ -35,6 +36,8 @@ def place(
 ) -> list[Any]:
     """A new list with the advice in it; `messages` and its items are not changed.
 
+    A request that holds the advice already, because it was placed before, gets it only once.
+
     Args:
         messages: The request.
         placements: ``(position, block)`` of each user message that gets advice.
@@ -48,27 +51,31 @@ def place(
         if block is None:
             placed.append(message)
         elif own_message is None:
-            placed.append(append_text(message, block))
+            placed.append(message if _holds(message, block) else append_text(message, block))
+        elif _follows(messages, position, block):
+            placed.append(message)
         else:
             placed += [message, own_message(block)]
     return placed
 
 
 def append_text(message: Any, text: str) -> Any:
-    """A copy of `message` (LangChain message or OpenAI-style dict) with `text` at its end."""
-    is_dict = isinstance(message, Mapping)
-    content = message.get("content") if is_dict else message.content
+    """A copy of `message` (LangChain message or OpenAI-style dict) with `text` at its end.
+
+    Content that is neither text nor a list of blocks has no end: such a message is returned.
+    """
+    content = _content(message)
     if isinstance(content, str):
-        longer: Any = f"{content}\n\n{text}" if content else text
-    else:
+        longer: Any = f"{content}{SEPARATOR}{text}" if content else text
+    elif content is None or isinstance(content, list | tuple):
         longer = [*(content or ()), {"type": "text", "text": text}]
-    if is_dict:
-        return {**message, "content": longer}
-    return message.model_copy(update={"content": longer})
+    else:
+        return message
+    return _with_content(message, longer)
 
 
 def remove_advice(messages: Sequence[Any]) -> list[Any]:
-    """`messages` (LangChain messages) as they were before `place`.
+    """`messages` (LangChain messages or OpenAI-style dicts) as they were before `place`.
 
     For nodes that return the whole list they were given: the advice must not reach the state.
     """
@@ -82,26 +89,49 @@ def own_advice_message(block: str) -> Any:
     return HumanMessage(block, additional_kwargs={"lc_source": ADVICE_SOURCE})
 
 
+def _content(message: Any) -> Any:
+    return message.get("content") if isinstance(message, Mapping) else message.content
+
+
+def _with_content(message: Any, content: Any) -> Any:
+    if isinstance(message, Mapping):
+        return {**message, "content": content}
+    return message.model_copy(update={"content": content})
+
+
+def _holds(message: Any, block: str) -> bool:
+    """`block` is among the advice at the end of the message already."""
+    content = _content(message)
+    if isinstance(content, str):
+        return block in content[len(strip_advice(content)) :]
+    return isinstance(content, list | tuple) and any(_block_text(b) == block for b in content)
+
+
 def _without(message: Any) -> Any:
-    if getattr(message, "type", None) != "human":
+    kind = message.get("role") if isinstance(message, Mapping) else getattr(message, "type", None)
+    if kind not in ("human", "user"):
         return message
-    content = message.content
+    content = _content(message)
     if isinstance(content, str):
         shorter: Any = strip_advice(content)
+    elif isinstance(content, list | tuple):
+        shorter = [block for block in content if not is_advice(_block_text(block))]
     else:
-        shorter = [block for block in content if not _is_advice_block(block)]
-    return message if shorter == content else message.model_copy(update={"content": shorter})
+        return message
+    return message if len(shorter) == len(content) else _with_content(message, shorter)
 
 
-def _is_advice_block(block: Any) -> bool:
+def _block_text(block: Any) -> str:
     text = block.get("text") if isinstance(block, Mapping) else None
-    return (
-        isinstance(text, str)
-        and text.startswith(f"{ADVICE_OPEN}\n")
-        and text.endswith(f"\n{ADVICE_CLOSE}")
-    )
+    return text if isinstance(text, str) else ""
+
+
+def _follows(messages: Sequence[Any], position: int, block: str) -> bool:
+    """`block` is among the messages of ours right behind the user's already."""
+    behind = itertools.takewhile(_is_own_advice, messages[position + 1 :])
+    return any(_content(message) == block for message in behind)
 
 
 def _is_own_advice(message: Any) -> bool:
     extra = getattr(message, "additional_kwargs", None)
-    return isinstance(extra, Mapping) and extra.get("lc_source") == ADVICE_SOURCE
+    return isinstance(extra, Mapping) and extra.get(SYSTEM_MADE_KEY) == ADVICE_SOURCE

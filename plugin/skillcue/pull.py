@@ -6,20 +6,22 @@ clamped with a remark, or answered with an error that names the cure.
 
 from __future__ import annotations
 
+import html
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillcue.push.budget import shorten
-from skillcue.push.messages import view_messages
-from skillcue.push.render import escape
-from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded
+from skillcue.loading import FILES_LISTED
+from skillcue.push.messages import strip_advice, view_messages
+from skillcue.push.render import escape, escape_path
+from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded, skill_version
 from skillcue_hooks import Hit, LoadedSkill, Skill
-from skillcue_hooks.errors import SkillcueError
+from skillcue_hooks.errors import SkillcueError, SkillLookupError, SkillNotFoundError
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
+    from skillcue.library.snapshot import LibrarySnapshot
 
 __all__ = ["TOOL_DESCRIPTIONS", "PullTools", "ToolAnswer"]
 
@@ -33,6 +35,14 @@ LINE_CHARS = 300
 """Longest description in a result list, characters."""
 FILES_SHOWN = 40
 """Most files beside a skill that ``skill_load`` names."""
+QUERY_CHARS = 2_000
+"""Longer queries are searched by their beginning, characters."""
+CONTEXT_CHARS = 1_200
+"""Longest second view of a search: the end of the newest user message, characters."""
+ECHO_CHARS = 200
+"""Most that an answer repeats of an argument, characters."""
+ERROR_CHARS = 2_000
+"""Longest error answer, characters."""
 
 TOOL_DESCRIPTIONS: Mapping[str, str] = {
     "lookup": (
@@ -143,7 +153,7 @@ class PullTools:
         wanted = _whole("k", k, 5)
         skip = _whole("offset", offset, 0, least=0)
         ranking = self._cue.lookup(
-            text,
+            text[:QUERY_CHARS],
             k=min(wanted, MAX_K),
             mode=mode,
             context=_conversation(messages),
@@ -156,12 +166,15 @@ class PullTools:
             "hits": [_hit_data(hit) for hit in ranking.hits],
         }
         remark = f" (k is limited to {MAX_K})" if wanted > MAX_K else ""
+        if len(text) > QUERY_CHARS:
+            remark += f" (only the first {QUERY_CHARS} characters of the query count)"
         if not ranking.hits:
             more = "no further skill matches" if skip else "no skill in the library matches"
             cure = "Try other words for the task, or go on without a skill."
-            return ToolAnswer(f"{more} {escape(text)!r}{remark}. {cure}", data)
+            return ToolAnswer(f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}", data)
+        snapshot = self._cue.snapshot()
         lines = [f"{ranking.total} skills match{remark}; best first:"]
-        lines += [f"{hit.rank}. {self._line(hit.skill)}" for hit in ranking.hits]
+        lines += [f"{hit.rank}. {_line(hit.skill, snapshot)}" for hit in ranking.hits]
         seen = skip + len(ranking.hits)
         if seen < ranking.total:
             lines.append(f"For more of this search call {self.lookup_name} with offset={seen}.")
@@ -179,9 +192,8 @@ class PullTools:
         run_context: Mapping[str, Any] | None,
     ) -> ToolAnswer:
         wanted = _text("name", name)
-        beside = str(file).strip() if file not in (None, "") else None
-        number = _whole("page", page, 1)
-        loaded = self._cue.load(wanted, file=beside, page=number, run_context=run_context)
+        beside = str(file).strip() or None if file is not None else None
+        loaded = self._found(wanted, beside, _whole("page", page, 1), run_context)
         mark = _mark(loaded)
         data = {
             "skill": loaded.skill.id,
@@ -191,23 +203,50 @@ class PullTools:
             "file": loaded.file,
         }
         seen = loaded_skills(view_messages(messages), self.load_name) if messages else {}
-        if mark in seen.get(loaded.skill.id, ()):
+        if mark in seen.get(mark.skill_id, ()):
             return ToolAnswer(
-                f"{loaded.skill.name} is already loaded: its text (version {mark.version}, page "
-                f"{loaded.page} of {loaded.pages}) stands above, unchanged. Follow it.",
+                f"{escape(loaded.skill.name)} is already loaded: its text (version "
+                f"{mark.version}, page {loaded.page} of {loaded.pages}) stands above, unchanged. "
+                "Follow it.",
                 data,
             )
         return ToolAnswer(self._loaded_text(loaded, mark), data)
+
+    def _found(
+        self, name: str, file: str | None, page: int, run_context: Mapping[str, Any] | None
+    ) -> LoadedSkill:
+        """What `name` and `file` mean, as they are written or as our answers spell them.
+
+        Names and paths are escaped where they are shown, and models copy them from there.
+        """
+        try:
+            return self._cue.load(name, file, page, run_context=run_context)
+        except SkillLookupError as error:
+            beside = html.unescape(file) if file else file
+            unknown = isinstance(error, SkillNotFoundError)
+            real = self._spelled(name, run_context) if unknown else name
+            if (real, beside) == (name, file):
+                raise
+            return self._cue.load(real, beside, page, run_context=run_context)
+
+    def _spelled(self, name: str, run_context: Mapping[str, Any] | None) -> str:
+        """Id of the visible skill that is shown as `name`; `name` itself where there is none."""
+        snapshot = self._cue.snapshot()
+        wanted = escape(html.unescape(name).strip("\"'`"))
+        for skill in self._cue.list(run_context=run_context):
+            if wanted in (escape(snapshot.load_name(skill)), escape(skill.id)):
+                return skill.id
+        return name
 
     def _loaded_text(self, loaded: LoadedSkill, mark: LoadedMark) -> str:
         lines = [mark_loaded(mark)]
         if loaded.file is None and loaded.page == 1:
             lines.append(f"{escape(loaded.skill.name)}: {escape(loaded.skill.description)}")
             lines += _surroundings(loaded, self.load_name)
-        lines += ["", loaded.text.rstrip("\n")]
+        lines += ["", loaded.text]
         if loaded.page < loaded.pages:
             lines.append(
-                f"\n[page {loaded.page} of {loaded.pages}, {loaded.shown} of {loaded.total} "
+                f"[page {loaded.page} of {loaded.pages}, {loaded.shown} of {loaded.total} "
                 f"characters shown: call {self.load_name} with page={loaded.page + 1} for the "
                 "next]"
             )
@@ -220,44 +259,45 @@ class PullTools:
         pages = -(-len(skills) // LIST_PAGE)
         number = min(_whole("page", page, 1), pages)
         shown = skills[(number - 1) * LIST_PAGE : number * LIST_PAGE]
+        snapshot = self._cue.snapshot()
         lines = [f"{len(skills)} skills, page {number} of {pages}:"]
-        lines += [f"- {self._line(skill)}" for skill in shown]
+        lines += [f"- {_line(skill, snapshot)}" for skill in shown]
         if number < pages:
             lines.append(f"Next page: {self.list_name} with page={number + 1}.")
         return ToolAnswer(
             "\n".join(lines), {"total": len(skills), "skills": [skill.id for skill in shown]}
         )
 
-    def _line(self, skill: Skill) -> str:
-        name = self._cue.load_name(skill)
-        description = escape(shorten(" ".join(skill.description.split()), LINE_CHARS))
-        return f"{escape(name)}: {description}"
+
+def _line(skill: Skill, snapshot: LibrarySnapshot) -> str:
+    return f"{escape(snapshot.load_name(skill))}: {escape(skill.description, LINE_CHARS)}"
 
 
 def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:
     if loaded.base_dir is None:
         return []
-    lines = [f"Base directory: {loaded.base_dir} (relative paths below start there)"]
+    lines = [
+        f"Base directory: {escape_path(str(loaded.base_dir))} (relative paths below start there)"
+    ]
     if loaded.files:
-        shown = ", ".join(loaded.files[:FILES_SHOWN])
+        shown = ", ".join(map(escape_path, loaded.files[:FILES_SHOWN]))
         more = len(loaded.files) - FILES_SHOWN
-        rest = f" and {more} more" if more > 0 else ""
+        least = "at least " if len(loaded.files) >= FILES_LISTED else ""
+        rest = f" and {least}{more} more" if more > 0 else ""
         lines.append(f"Files: {shown}{rest} (read one with {load_tool} and file=...)")
     return lines
 
 
 def _mark(loaded: LoadedSkill) -> LoadedMark:
-    file = loaded.file.replace(" ", "%20") if loaded.file else None
-    version = loaded.skill.content_hash[:12].ljust(12, "0")
-    return LoadedMark(loaded.skill.id, version, loaded.page, loaded.pages, file)
+    version = skill_version(loaded.skill)
+    return LoadedMark(loaded.skill.id, version, loaded.page, loaded.pages, loaded.file)
 
 
 def _conversation(messages: Sequence[Any]) -> str:
     """The newest user message: what the agent is asking on behalf of."""
-    if not messages:
-        return ""
-    users = [v.text for v in view_messages(messages) if v.role == "user" and not v.system_made]
-    return users[-1] if users else ""
+    views = view_messages(messages)
+    users = (v.text for v in reversed(views) if v.role == "user" and not v.system_made)
+    return strip_advice(next(users, ""))[-CONTEXT_CHARS:]
 
 
 def _hit_data(hit: Hit) -> dict[str, Any]:
@@ -272,14 +312,15 @@ def _text(argument: str, value: Any) -> str:
 
 
 def _whole(argument: str, value: Any, default: int, least: int = 1) -> int:
-    """`value` as a whole number: "3" and 3.0 are 3, None is the default."""
+    """`value` as a whole number: "3" and 3.0 are 3, None and "" are the default."""
     if value is None or value == "":
         return default
     try:
         number = int(float(value))
     except (TypeError, ValueError, OverflowError):
+        shown = escape(value, 40) if isinstance(value, str) else type(value).__name__
         raise SkillcueError(
-            f"`{argument}` is {str(value)[:40]!r}.", f"Pass a whole number from {least}."
+            f"`{argument}` is {shown!r}.", f"Pass a whole number from {least}."
         ) from None
     if number < least:
         raise SkillcueError(f"`{argument}` is {number}.", f"Pass a whole number from {least}.")
@@ -291,7 +332,7 @@ def _answered(call: Callable[[], ToolAnswer]) -> ToolAnswer:
     try:
         return call()
     except SkillcueError as error:
-        return ToolAnswer(f"Error: {escape(str(error))}", error=True)
+        return ToolAnswer(f"Error: {escape(str(error), ERROR_CHARS)}", error=True)
     except Exception as error:  # whatever a source or retriever raises becomes readable text
         log.exception("a skill tool failed")
         return ToolAnswer(

@@ -134,7 +134,7 @@ def test_z_measures_against_the_whole_library_whatever_is_hidden() -> None:
 @pytest.mark.parametrize("size", range(1, 30))
 def test_z_is_zero_where_all_skills_score_the_same(size: int) -> None:
     twins = [make_skill("t", "Fold paper.", id=f"t@{n}") for n in range(size)]
-    hits = make(make_library(twins)).search(Query("fold", k=size)).hits
+    hits = make(make_library(twins)).search(Query("fold fold paper", k=size)).hits
     assert [hit.signals["z"] for hit in hits] == [0.0] * size
 
 
@@ -202,6 +202,12 @@ def test_a_ranking_is_named_by_settings_and_generation() -> None:
         for retriever in (make(), make(k1=1.2), make(make_library(GARDEN[:2])), make())
     }
     assert len(names) == 3
+
+
+def test_a_ranking_carries_the_name_the_factory_was_registered_under() -> None:
+    for library in (LIBRARY, make_library([])):
+        context = RetrieverContext("lexical", {}, None, lambda mode: None)
+        assert build(library, context).search(Query("roses")).mode == "lexical"
 
 
 # --- determinism --------------------------------------------------------------------------

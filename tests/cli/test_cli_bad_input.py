@@ -314,6 +314,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path):
         stderr=subprocess.PIPE,
     )
     writer = _open_once_there_is_a_reader(pipe)
+    time.sleep(0.5)  # a signal between two system calls would only be seen after the second
     child.send_signal(signal.SIGINT)
     out, errors = child.communicate(timeout=60)
     os.close(writer)

@@ -1,4 +1,4 @@
-"""Every link of the documentation leads somewhere, and every page can be reached."""
+"""Every link of the documentation leads somewhere, and the index lists every page."""
 
 from __future__ import annotations
 
@@ -76,17 +76,10 @@ def test_links_and_anchors_resolve(page):
     assert not wrong
 
 
-def test_every_page_can_be_reached_from_the_index():
-    reached: set[Path] = set()
-    pending = [DOCS / "README.md"]
-    while pending:
-        page = pending.pop()
-        if page in reached or page not in PAGES or not page.is_relative_to(DOCS):
-            continue
-        reached.add(page)
-        targets = (link.partition("#")[0] for link in links(page) if "://" not in link)
-        pending += [(page.parent / target).resolve() for target in targets if target]
-    assert set(DOCS.rglob("*.md")) == reached
+def test_the_index_lists_every_page():
+    index = DOCS / "README.md"
+    listed = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}
+    assert set(DOCS.rglob("*.md")) - {index} <= listed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -275,9 +275,11 @@ class TestPreparesItsIndexLate(Suite):
         def search(self, query: Query) -> Ranking:
             if not self.ready:
                 self.ready = True
-                self.words = {}
+                index = {}
                 for s in self.skills:
-                    self.words[s.id] = words(f"{s.name} {s.description} {s.body}")
+                    index[s.id] = words(f"{s.name} {s.description} {s.body}")
+                self.index = index
+            self.words = self.index
             return super().search(query)
 
 

@@ -35,6 +35,7 @@ __all__ = ["DocumentRunner", "directive", "parse"]
 LANGUAGES = ("console", "json", "markdown", "mermaid", "python", "sh", "text", "toml", "yaml")
 COMMAND_WAIT_S = 60
 SCREEN_COLUMNS = "88"
+NO_MARKS = doctest.DONT_ACCEPT_BLANKLINE
 
 _DIRECTIVE = re.compile(r"<!-- (not run|file|from|exit): (.+?) -->\n\Z")
 _LLAMA = re.compile(r"^\s*(?:from|import) (?:llama_index|skillcue\.llamaindex)\b", re.MULTILINE)
@@ -73,7 +74,7 @@ class DocumentRunner:
         self._loop = asyncio.Runner()
         self._framework = ""
         self._preset: Any = None
-        self._output: tuple[int, str] | None = None
+        self._output: tuple[int, str, int] | None = None
         self.ran = 0
 
     def __enter__(self) -> Self:
@@ -94,26 +95,23 @@ class DocumentRunner:
         if kind == "not run":
             return None
         if kind == "file":
-            return self._write(value, example)
+            self._write(value, str(example.parsed))
         if kind == "from":
             problem = self._quoted(value, str(example.parsed))
             if problem:
                 return problem
         if language == "python":
-            return self._python(example)
+            self._python(example)
         if language == "sh" and str(example.parsed).startswith("skillcue"):
             return self._shell(example, int(value) if kind == "exit" else 0)
         if language == "text":
             return self._check_output(example)
         return None
 
-    def _write(self, name: str, example: Example) -> None:
+    def _write(self, name: str, text: str) -> None:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(str(example.parsed), "utf-8")
-        if str(example.region.lexemes["arguments"]) == "python":
-            return self._python(example)
-        return None
+        path.write_text(text, "utf-8")
 
     def _quoted(self, name: str, source: str) -> str | None:
         text = (self._repository / name).read_text("utf-8")
@@ -130,7 +128,7 @@ class DocumentRunner:
             result = eval(code, example.namespace)
             if inspect.iscoroutine(result):
                 self._loop.run(result)
-        self._ended(example, printed.getvalue())
+        self._ended(example, printed.getvalue(), doctest.ELLIPSIS)
 
     def _choose_model(self, source: str, namespace: dict[str, Any]) -> None:
         """Preset ``llm`` for the framework a block imports, unless the document made its own."""
@@ -151,7 +149,8 @@ class DocumentRunner:
             printed += done.stdout
             if done.returncode != expected:
                 return f"{line} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-        self._ended(example, printed)
+        # Where lines break depends on how long the path of the folder is.
+        self._ended(example, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
         return None
 
     def _command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -166,18 +165,19 @@ class DocumentRunner:
             timeout=COMMAND_WAIT_S,
         )
 
-    def _ended(self, example: Example, printed: str) -> None:
+    def _ended(self, example: Example, printed: str, flags: int) -> None:
         self.ran += 1
-        self._output = (example.region.end, printed)
+        self._output = (example.region.end, printed, flags)
 
     def _check_output(self, example: Example) -> str | None:
-        end, printed = self._output or (0, "")
-        if self._output is None or example.document.text[end : example.region.start].strip():
+        if self._output is None:
+            return None
+        end, printed, flags = self._output
+        if example.document.text[end : example.region.start].strip():
             return None
         wanted = str(example.parsed)
-        flags = doctest.ELLIPSIS | doctest.DONT_ACCEPT_BLANKLINE
         # Tables are padded with blanks at line ends, which no document should hold.
         shown = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
-        if doctest.OutputChecker().check_output(wanted, shown, flags):
+        if doctest.OutputChecker().check_output(wanted, shown, flags | NO_MARKS):
             return None
         return f"expected:\n{wanted}\nprinted:\n{shown}"

@@ -15,22 +15,16 @@ fails `test_no_standard_test_is_overridden`, which itself cannot be overridden.
 
 from __future__ import annotations
 
-import random
-import sys
-import threading
-import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
 
-from skillcue_hooks.contracts import Hit, Library, Query, RetrieverContext, Scope
+from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing.fakes import make_library, make_skill
+from skillcue_hooks.testing.racing import search_together
 
 __all__ = ["RetrieverConformance"]
 
@@ -56,9 +50,8 @@ _TWINS = tuple(
 )
 """More than a retriever would fetch to be on the safe side, and not in the order of their ids."""
 
-_ROUNDS = 6
-_LINES = 200
-_PAUSE_S = 5e-4
+_ROUNDS = 3
+"""How often the threads meet in a new retriever."""
 
 
 class RetrieverConformance:
@@ -318,11 +311,9 @@ class RetrieverConformance:
             Query("find a commit with git bisect", k=3),
         ]
         expected = [self.build(factory, settings, library).search(query).hits for query in queries]
-        with ThreadPoolExecutor(len(queries)) as pool:
-            for _ in range(_ROUNDS):
-                retriever = self.build(factory, settings, library)
-                ask = partial(_ask, retriever, threading.Barrier(len(queries)))
-                assert list(pool.map(ask, queries)) == expected
+        for _ in range(_ROUNDS):
+            retriever = self.build(factory, settings, library)
+            assert search_together(retriever, queries) == expected
 
     def test_no_standard_test_is_overridden(self) -> None:
         """A replaced or deleted standard test must say why, as an xfail with a reason."""
@@ -345,27 +336,3 @@ class RetrieverConformance:
 
 def _ids(retriever: Retriever, query: Query) -> list[str]:
     return [hit.skill.id for hit in retriever.search(query).hits]
-
-
-def _ask(retriever: Retriever, start: threading.Barrier, query: Query) -> tuple[Hit, ...]:
-    """Search together with other threads, giving way to them at the first lines.
-
-    Without that, a race would need luck to show. The pauses differ, or the threads would go
-    through the lines in step.
-    """
-    left = _LINES
-    chance = random.Random()
-
-    def give_way(_frame: FrameType, _event: str, _argument: Any) -> Any:
-        nonlocal left
-        left -= 1
-        time.sleep(chance.choice((0.0, 0.0, 0.0, _PAUSE_S)))
-        return give_way if left > 0 else None
-
-    start.wait()
-    before = sys.gettrace()
-    sys.settrace(give_way)
-    try:
-        return retriever.search(query).hits
-    finally:
-        sys.settrace(before)

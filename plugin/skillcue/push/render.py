@@ -14,7 +14,7 @@ from skillcue.push.budget import shorten
 from skillcue.push.messages import ADVICE_CLOSE, ADVICE_OPEN
 from skillcue_hooks import Hit, Skill
 
-__all__ = ["advice_block", "escape", "render_advice", "wrap_custom"]
+__all__ = ["advice_block", "escape", "escape_path", "render_advice", "wrap_custom"]
 
 DESCRIPTION_CHARS = 240
 """Longest description shown in advice, characters; the index holds all of it."""
@@ -46,6 +46,11 @@ def escape(text: str, limit: int | None = None) -> str:
     return _without_markup(line if limit is None else shorten(line, limit))
 
 
+def escape_path(path: str) -> str:
+    """A path that can still be opened: changed only where it has brackets or hidden characters."""
+    return _without_markup(path) if path.isprintable() else escape(path)
+
+
 def render_advice(
     hits: Sequence[Hit], load_name: Callable[[Skill], str], load_tool: str | None
 ) -> str:
@@ -58,14 +63,13 @@ def render_advice(
     """
     lines = [_INTRO]
     for hit in hits:
-        name = load_name(hit.skill)
-        where = (
-            f"{load_tool}(name={json.dumps(name, ensure_ascii=False)})"
-            if load_tool
-            else f"file {hit.skill.path.as_posix()}"
-        )
+        if load_tool:
+            name = json.dumps(escape(load_name(hit.skill)), ensure_ascii=False)
+            where = f"{load_tool}(name={name})"
+        else:
+            where = f"file {escape_path(hit.skill.path.as_posix())}"
         description = escape(hit.skill.description, DESCRIPTION_CHARS)
-        lines.append(f"- {escape(hit.skill.name)}: {description} [{escape(where)}]")
+        lines.append(f"- {escape(hit.skill.name)}: {description} [{where}]")
     lines.append(_OUTRO_LOAD if load_tool else _OUTRO_FILE)
     return "\n".join(lines)
 

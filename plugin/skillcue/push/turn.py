@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from skillcue.library.characters import clean
 from skillcue.push.messages import MessageView, strip_advice
 from skillcue_hooks import Skill
 
@@ -103,8 +104,9 @@ def user_turns(views: Sequence[MessageView], context_chars: int) -> tuple[UserTu
 
 def mark_loaded(mark: LoadedMark) -> str:
     """The first line of every ``skill_load`` result; what `loaded_skills` recognises."""
-    file = f" file {mark.file}" if mark.file else ""
-    return f"[skill {mark.skill_id} version {mark.version} page {mark.page}/{mark.pages}{file}]"
+    file = f" file {_written(mark.file)}" if mark.file else ""
+    where = f"page {mark.page}/{mark.pages}{file}"
+    return f"[skill {_written(mark.skill_id)} version {mark.version} {where}]"
 
 
 def skill_version(skill: Skill) -> str:
@@ -134,14 +136,25 @@ def loaded_skills(
         match = _LOADED.match(view.text)
         if match:
             mark = LoadedMark(
-                match["id"],
+                _read(match["id"]),
                 match["version"],
                 int(match["page"]),
                 int(match["pages"]),
-                match["file"],
+                _read(match["file"]) if match["file"] else None,
             )
             found.setdefault(mark.skill_id, {})[mark] = None
     return {skill_id: tuple(marks) for skill_id, marks in found.items()}
+
+
+def _written(name: str) -> str:
+    """An id or a path on one line and without markup; ids are percent-encoded already."""
+    line = name if name.isprintable() else " ".join(clean(name).text.split())
+    return line.replace("<", "%3C").replace(">", "%3E")
+
+
+def _read(written: str) -> str:
+    """What `_written` was given."""
+    return written.replace("%3C", "<").replace("%3E", ">")
 
 
 def _extend(chain: hashlib._Hash, view: MessageView, text: str) -> None:
