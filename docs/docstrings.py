@@ -152,4 +152,5 @@ def _annotation(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation.strip("'\"")
     generic = hasattr(annotation, "__args__")  # whose name leaves out what it is a list of
-    return str(annotation if generic else getattr(annotation, "__name__", annotation))
+    text = str(annotation if generic else getattr(annotation, "__name__", annotation))
+    return re.sub(r"(?:\w+\.)+(?=\w)", "", text)

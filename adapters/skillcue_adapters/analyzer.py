@@ -1,7 +1,7 @@
 """From text to index terms: the one analyzer that every lexical part shares.
 
 Unicode NFKC (which folds widths and ligatures), case folding, words split at everything that is
-neither letter nor digit, English stop words, Snowball English stems. Scripts that are written
+neither letter nor digit, stop words, Snowball English stems. Scripts that are written
 without spaces become character bigrams, and a run of one character stays that character.
 Identifiers such as ``getUserName`` give the whole and its parts, as do words that end in digits
 (``python3``); a name of two parts such as ``PyTorch`` stays whole, because counting its parts as
@@ -21,9 +21,10 @@ from functools import lru_cache
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
+from skillcue_adapters.stop_words import STOP_WORDS
 from skillcue_hooks.fingerprint import fingerprint
 
-__all__ = ["ANALYZER", "MAX_TOKEN_CHARS", "STOP_WORDS", "Analyzer"]
+__all__ = ["ANALYZER", "MAX_TOKEN_CHARS", "Analyzer"]
 
 MAX_TOKEN_CHARS = 64
 """Longer words are cut to this many characters: nobody types them, pasted blobs are full of
@@ -34,22 +35,6 @@ MEMO_TOKENS = 32_768
 
 MEMO_STEMS = 65_536
 """Words whose stems are remembered: the stemmer is pure Python and most of the cost."""
-
-_STOP_WORDS = """
-a about above after again against all also am an and any are aren't as at be because been before
-being below between both but by can can't cannot could couldn't did didn't do does doesn't doing
-don't down during each either else etc ever every few for from further get gets got had hadn't
-has hasn't have haven't having he hello her here hers herself hey hi him himself his how however
-i i'd i'll i'm i've if in into is isn't it it's its itself just let let's may me might more most
-must my myself no nor not now of off ok okay on once only or other otherwise our ours ourselves
-out over own per please same shall she should shouldn't so some sorry such than thank thanks
-that that's the their theirs them themselves then there there's these they they're this those
-through to too under until up upon us very via was wasn't we we're we've were weren't what when
-where whether which while who whom whose why will with within without won't would wouldn't yes
-yet you you'd you'll you're you've your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words, and courtesies, that say nothing about which skill is meant."""
 
 _APOSTROPHE = "\u2019"  # what word processors make of '
 _SIGNED = {"c++": "cpp", "c#": "csharp", "f#": "fsharp"}

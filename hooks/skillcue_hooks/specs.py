@@ -74,8 +74,9 @@ class SkillcueSpecs:
     ) -> None:
         """Add text encoders.
 
-        Fires once, when a `SkillCue` is built. Call ``register("scheme", factory)``; the factory
-        gets what stands behind the colon of an encoder spec such as ``onnx:/path/to/model``.
+        Fires once, before the first retriever that needs an encoder is built; ``bm25`` needs none.
+        Call ``register("scheme", factory)``; the factory gets what stands behind the colon of an
+        encoder spec such as ``onnx:/path/to/model``.
         """
 
     @hookspec(firstresult=True)

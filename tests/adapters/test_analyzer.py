@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snowballstemmer.english_stemmer import EnglishStemmer
 
-from skillcue_adapters.analyzer import ANALYZER, MAX_TOKEN_CHARS, STOP_WORDS
+from skillcue_adapters.analyzer import ANALYZER, MAX_TOKEN_CHARS
+from skillcue_adapters.stop_words import STOP_WORDS
 
 terms = ANALYZER.terms
 
@@ -142,3 +143,21 @@ def test_threads_do_not_disturb_each_other() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert found == alone
+
+
+def test_function_words_of_other_languages_are_no_terms():
+    assert ANALYZER.terms("und das ist nicht für uns") == []
+    assert ANALYZER.terms("avec les mots que vous") == ["mot"]
+
+
+def test_words_that_stand_for_things_stay():
+    """In other languages these are function words; in skills they are names."""
+    assert ANALYZER.terms("DEM bin MIT DES ES NA chi") == [
+        "dem",
+        "bin",
+        "mit",
+        "des",
+        "es",
+        "na",
+        "chi",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_skill
+from support.anthropic_server import anthropic_server
 
 READING = (
     ["search", "form"],
@@ -260,6 +262,53 @@ def test_control_characters_of_a_skill_never_reach_the_terminal(cli, tmp_path):
     assert "[bold]shouts[/bold]" in cli("list", "--skills", tmp_path).out
 
 
+def test_control_characters_of_a_conversation_never_reach_the_terminal(
+    cli, tmp_path, example_skills
+):
+    file = tmp_path / "talk.json"
+    messages = [{"role": "user", "content": "fill in \x1b[31mthe\a pdf form \u202e now"}]
+    file.write_text(json.dumps({"title": "A \x1b[2J title", "messages": messages}))
+    for command in (["explain"], ["demo", "--framework", "langgraph"]):
+        result = cli(*command, "--conversation", file, "--skills", example_skills)
+        assert result.code == 0
+        assert "pdf form" in result.out
+        assert not set(result.out) & set("\x1b\a\u202e")
+
+
+PLUGIN_SOURCE = """
+from skillcue import StaticSource
+from skillcue_hooks import Skill, hookimpl
+
+@hookimpl
+def skillcue_open_source(spec):
+    if spec.startswith("memory:") or spec.endswith(".db"):
+        skill = Skill("", "alpha", "Does alpha \x1b[2J things.", "# A\x1b[31m\n\nBody.\n")
+        return StaticSource("memory", [skill], "untrusted")
+"""
+
+
+@pytest.fixture
+def plugin_source(tmp_path):
+    """Environment with a plugin that opens ``memory:`` and files that end in ``.db``."""
+    info = tmp_path / "memory-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memory\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[skillcue]\nmemory = memory_plugin\n")
+    (tmp_path / "memory_plugin.py").write_text(PLUGIN_SOURCE)
+    return {"PYTHONPATH": str(tmp_path), "SKILLCUE_LOAD_PLUGINS": "memory"}
+
+
+def test_a_plugin_opens_what_is_no_folder(process, tmp_path, plugin_source):
+    (tmp_path / "skills.db").write_bytes(b"")
+    for spec in ("memory:", tmp_path / "skills.db"):
+        listed = process("list", "--json", "--skills", spec, env=plugin_source)
+        assert [skill["name"] for skill in listed.json["skills"]] == ["alpha"]
+        for command in (["list"], ["search", "alpha"], ["load", "alpha"], ["doctor"]):
+            result = process(*command, "--skills", spec, env=plugin_source)
+            assert result.code == 0
+            assert "\x1b" not in result.out
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_that_cannot_show_a_character(process, tmp_path, encoding):
     write_skill(tmp_path, "zuowen", "批改作文 and naïve café.")
@@ -290,17 +339,29 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(example_skills, comman
     assert child.returncode == (0 if command == ["--help"] and unbuffered else 141)
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("langchain_anthropic") is None,
+    reason="langchain-anthropic is not installed: no real provider client to run the demo with",
+)
 def test_a_pipe_that_is_closed_while_the_demo_runs(example_skills):
-    child = subprocess.Popen(
-        [sys.executable, "-m", "skillcue", "demo", "--skills", str(example_skills)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline()
-    child.stdout.close()
-    _, errors = child.communicate(timeout=120)
+    with anthropic_server() as server:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "skillcue", "demo", "--skills", str(example_skills)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={
+                **os.environ,
+                "PYTHONUNBUFFERED": "1",
+                "SKILLCUE_DEMO_MODEL": "anthropic:claude-test",
+                "ANTHROPIC_API_KEY": "test",
+                "ANTHROPIC_BASE_URL": server.url,
+            },
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        child.stdout.close()
+        _, errors = child.communicate(timeout=120)
+    # Not an error of the model, although it is the model's turn that was being shown.
     assert (child.returncode, errors) == (141, b"")
 
 

@@ -109,7 +109,7 @@ def _players(wanted: str) -> dict[str, _Play]:
 def _named_script(args: Namespace) -> _Script | None:
     """The conversation that was named, or the example one for the example library."""
     path = args.conversation
-    if path is None and args.skills is None:
+    if path is None and (args.skills is None or _are_examples(args.skills)):
         path = _example("conversations/month-end.json")
     if path is None:
         return None

@@ -63,7 +63,7 @@ class _Search:
         for leader in self._candidates(prefix):
             self.budget -= 1
             other = self.leaders[leader]
-            if min(len(terms), len(other)) < self.threshold * max(len(terms), len(other)):
+            if min(len(terms), len(other)) < _least(max(len(terms), len(other)), self.threshold):
                 continue
             shared = len(terms & other)
             similarity = shared / (len(terms) + len(other) - shared)
@@ -116,8 +116,13 @@ def find_alike(
 def _prefix(terms: frozenset[str], frequency: Counter[str], threshold: float) -> list[str]:
     """The rarest terms, so many that similar sets share one of theirs."""
     rarest = sorted(terms, key=lambda term: (frequency[term], term))
+    return rarest[: len(rarest) - _least(len(rarest), threshold) + 1]
+
+
+def _least(size: int, threshold: float) -> int:
+    """Terms that a set must share with one of `size` terms to be similar enough."""
     # The small number keeps ceil() from rounding up what is whole but for a rounding error.
-    return rarest[: len(rarest) - math.ceil(threshold * len(rarest) - 1e-9) + 1]
+    return math.ceil(threshold * size - 1e-9)
 
 
 def _groups(members: Sequence[Sequence[tuple[Skill, float]]]) -> tuple[Group, ...]:
