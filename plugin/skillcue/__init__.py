@@ -9,6 +9,7 @@ from skillcue.mode import skill_mode
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
+    from skillcue.library.limits import ReadLimits
     from skillcue.library.source import FolderSource, StaticSource
     from skillcue.push.gate import GateSettings
     from skillcue.push.settings import PushSettings
@@ -17,6 +18,7 @@ __all__ = [
     "FolderSource",
     "GateSettings",
     "PushSettings",
+    "ReadLimits",
     "SkillCue",
     "StaticSource",
     "__version__",
@@ -29,6 +31,7 @@ _LAZY = {
     "FolderSource": "skillcue.library.source",
     "GateSettings": "skillcue.push.gate",
     "PushSettings": "skillcue.push.settings",
+    "ReadLimits": "skillcue.library.limits",
     "SkillCue": "skillcue.facade",
     "StaticSource": "skillcue.library.source",
 }

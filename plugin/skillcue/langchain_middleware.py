@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
@@ -15,25 +14,21 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
-from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from skillcue.langchain_nudge import nudged_system, nudged_user
 from skillcue.langchain_run import advice_event, current_run
 from skillcue.langchain_state import RECORDS_KEY, merge_records
 from skillcue.langchain_tools import skill_tools
-from skillcue.nudges import system_nudge, user_nudge
-from skillcue.placement import Placement, append_text, own_advice_message, place
+from skillcue.placement import Placement, own_advice_message, place
 from skillcue.push.advisor import Advisor, Plan
-from skillcue.push.messages import view_messages
 from skillcue_hooks.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
 
 __all__ = ["SkillMiddleware"]
-
-log = logging.getLogger("skillcue.langchain")
 
 
 class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -138,14 +133,10 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._pull.load_name if self._pull.load_name in bound else None
 
     def _nudged(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        lookup, load = self._pull.lookup_name, self._pull.load_name
-        system = request.system_message
-        text = system_nudge(lookup, load)
-        changed = SystemMessage(text) if system is None else append_text(system, text)
-        views = view_messages(request.messages)
-        first = next((i for i, v in enumerate(views) if v.role == "user" and not v.system_made), -1)
-        messages = place(request.messages, [(first, user_nudge(lookup, load))])
-        return request.override(system_message=changed, messages=messages)
+        return request.override(
+            system_message=nudged_system(request.system_message, self._pull),
+            messages=nudged_user(request.messages, self._pull),
+        )
 
     def _announce(self, request: ModelRequest[Any], plan: Plan) -> None:
         if plan.fresh:

@@ -22,6 +22,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 from langgraph.channels import UntrackedValue
 
+from skillcue.langchain_nudge import nudged
 from skillcue.langchain_run import advice_event, current_run
 from skillcue.langchain_state import RECORDS_KEY
 from skillcue.langchain_tools import skill_tools
@@ -52,6 +53,7 @@ class SkillAdvisor:
     Args:
         cue: The library.
         messages_key: State key of the messages.
+        push: Advise. False leaves the pull tools, and adds the two nudges if the cue has them on.
         pull: The model has the tools of `tools`; False names files instead of the load tool.
         prefix: Put in front of the tools' names, for two libraries in one graph.
         placement: ``inline`` puts advice into the user message, ``own_message`` behind it.
@@ -67,22 +69,28 @@ class SkillAdvisor:
         cue: SkillCue,
         *,
         messages_key: str = "messages",
+        push: bool = True,
         pull: bool = True,
         prefix: str = "",
         placement: Placement = "inline",
     ) -> None:
+        self._cue = cue
+        self._push = push
         self._messages_key = messages_key
+        self._records_key = f"{prefix}{RECORDS_KEY}"
+        self._advice_key = f"{prefix}{ADVICE_KEY}"
         self._own_message = own_advice_message if placement == "own_message" else None
+        self._pull = cue.tools(prefix)
         self._tools = skill_tools(cue, prefix=prefix, messages_key=messages_key)
-        self._advisor = cue.advisor(cue.tools(prefix).load_name if pull else None)
+        self._advisor = cue.advisor(self._pull.load_name if pull else None)
         # LangGraph reads a node's input schema from the type hint of its first parameter. A
-        # hint that depends on `messages_key` needs a class of its own.
-        self.__class__ = _with_schema(messages_key)
+        # hint that depends on names needs a class of its own.
+        self.__class__ = _with_schema(messages_key, self._records_key, self._advice_key)
 
     def __call__(self, state: Any) -> dict[str, Any]:
         """The node: one decision a user turn, on private channels, messages untouched."""
         plan = self._plan(state)
-        return {RECORDS_KEY: dict(plan.records), ADVICE_KEY: advice_event(plan)}
+        return {self._records_key: dict(plan.records), self._advice_key: advice_event(plan)}
 
     def tools(self) -> list[BaseTool]:
         """``skill_lookup``, ``skill_load`` and ``skill_list``: always the same objects."""
@@ -109,8 +117,7 @@ class SkillAdvisor:
         Example:
             ``create_react_agent(model, tools, prompt=lambda s: advisor.messages(s["messages"]))``
         """
-        plan = self._planned(messages, None)
-        return place(messages, plan.placements, self._own_message)
+        return self._request(messages, None)
 
     def _wrapped(self, node: Callable[..., Any]) -> Callable[..., Any]:
         inner: Callable[..., Any]
@@ -137,14 +144,12 @@ class SkillAdvisor:
             first = next(iter(inspect.signature(node).parameters))
         except (NameError, TypeError, ValueError, StopIteration):
             return dict(getattr(node, "__annotations__", {}))
-        extended = extended_schema(hints.get(first))
+        extended = extended_schema(hints.get(first), self._records_key)
         return {**hints, first: extended} if extended else hints
 
     def _advised_state(self, state: Any) -> Any:
-        messages = self._messages(state)
-        plan = self._plan(state)
-        placed = place(messages, plan.placements, self._own_message)
-        return with_messages(state, self._messages_key, placed)
+        request = self._request(self._messages(state), self._records(state))
+        return with_messages(state, self._messages_key, request, hidden=self._records_key)
 
     async def _aadvised_state(self, state: Any) -> Any:
         return await asyncio.to_thread(self._advised_state, state)
@@ -152,15 +157,29 @@ class SkillAdvisor:
     def _strip(self, output: Any) -> Any:
         return stripped_output(output, self._messages_key)
 
+    def _request(self, messages: list[Any], records: Any) -> list[Any]:
+        """What the model is sent."""
+        plan = self._planned(messages, records)
+        if not self._push and self._cue.nudge:
+            return nudged(messages, self._pull)
+        return place(messages, plan.placements, self._own_message)
+
     def _plan(self, state: Any) -> Plan:
-        return self._planned(self._messages(state), read_key(state, RECORDS_KEY))
+        return self._planned(self._messages(state), self._records(state))
 
     def _planned(self, messages: list[Any], records: Any) -> Plan:
         run = current_run()
+        if not self._push:
+            if run.mode:
+                self._cue.check_mode(run.mode)
+            return Plan()
         plan = self._advisor.plan(messages, mode=run.mode, records=records, run_context=run.context)
         if plan.fresh:
             run.write(advice_event(plan))
         return plan
+
+    def _records(self, state: Any) -> Any:
+        return None if isinstance(state, list) else read_key(state, self._records_key)
 
     def _messages(self, state: Any) -> list[Any]:
         if isinstance(state, list):
@@ -170,14 +189,14 @@ class SkillAdvisor:
 
 
 @functools.cache
-def _with_schema(messages_key: str) -> type[SkillAdvisor]:
-    """`SkillAdvisor` whose node declares `messages_key` and the private channels."""
+def _with_schema(messages_key: str, records_key: str, advice_key: str) -> type[SkillAdvisor]:
+    """`SkillAdvisor` whose node declares the messages and the private channels."""
 
     def call(self: SkillAdvisor, state: Any) -> dict[str, Any]:
         return SkillAdvisor.__call__(self, state)
 
-    private = {ADVICE_KEY: Annotated[dict[str, Any], UntrackedValue]}
-    call.__annotations__["state"] = node_schema(messages_key, private)
+    private = {advice_key: Annotated[dict[str, Any], UntrackedValue]}
+    call.__annotations__["state"] = node_schema(messages_key, records_key, private)
     call.__doc__ = SkillAdvisor.__call__.__doc__
     body = {"__call__": call, "__module__": __name__, "__doc__": SkillAdvisor.__doc__}
     return type("SkillAdvisor", (SkillAdvisor,), body)

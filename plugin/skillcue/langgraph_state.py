@@ -10,7 +10,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field, create_model
 from typing_extensions import TypedDict, is_typeddict
 
-from skillcue.langchain_state import RECORDS_KEY, merge_records
+from skillcue.langchain_state import merge_records
 from skillcue.placement import remove_advice
 
 __all__ = ["extended_schema", "node_schema", "read_key", "stripped_output", "with_messages"]
@@ -18,17 +18,17 @@ __all__ = ["extended_schema", "node_schema", "read_key", "stripped_output", "wit
 Records = Annotated[dict[str, list[str]], merge_records]
 
 
-def node_schema(messages_key: str, private: Mapping[str, Any]) -> Any:
+def node_schema(messages_key: str, records_key: str, private: Mapping[str, Any]) -> Any:
     """Input schema of the advisor node: the user's messages and our private channels.
 
     `messages` is declared without a reducer on purpose: that never clashes with the user's own
     declaration of the channel, while any other reducer would.
     """
-    fields: dict[str, Any] = {messages_key: list, RECORDS_KEY: Records, **private}
+    fields: dict[str, Any] = {messages_key: list, records_key: Records, **private}
     return TypedDict("SkillState", fields, total=False)  # type: ignore[operator]  # built at run time
 
 
-def extended_schema(schema: Any) -> Any | None:
+def extended_schema(schema: Any, records_key: str) -> Any | None:
     """`schema` plus the records channel, so that a wrapped node can read what was decided.
 
     None where `schema` is not a kind that can be extended; the node then works without records.
@@ -37,12 +37,12 @@ def extended_schema(schema: Any) -> Any | None:
         return None
     if is_typeddict(schema):
         hints = get_type_hints(schema, include_extras=True)
-        return TypedDict(schema.__name__, {**hints, RECORDS_KEY: Records}, total=False)  # type: ignore[operator]  # built at run time
+        return TypedDict(schema.__name__, {**hints, records_key: Records}, total=False)  # type: ignore[operator]  # built at run time
     if issubclass(schema, BaseModel):
         field: Any = (Records, Field(default_factory=dict))
-        return create_model(schema.__name__, __base__=schema, **{RECORDS_KEY: field})
+        return create_model(schema.__name__, __base__=schema, **{records_key: field})
     if dataclasses.is_dataclass(schema):
-        extra: Any = (RECORDS_KEY, Records, dataclasses.field(default_factory=dict, kw_only=True))
+        extra: Any = (records_key, Records, dataclasses.field(default_factory=dict, kw_only=True))
         frozen = schema.__dataclass_params__.frozen  # type: ignore[attr-defined]  # no public way
         return dataclasses.make_dataclass(schema.__name__, [extra], bases=(schema,), frozen=frozen)
     return None
@@ -53,12 +53,12 @@ def read_key(state: Any, key: str) -> Any:
     return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
 
 
-def with_messages(state: Any, key: str, messages: list[Any]) -> Any:
-    """A copy of `state` with other messages, and without the records channel in a dict."""
+def with_messages(state: Any, key: str, messages: list[Any], hidden: str = "") -> Any:
+    """A copy of `state` with other messages, and without the channel `hidden` in a dict."""
     if isinstance(state, list):
         return messages
     if isinstance(state, Mapping):
-        kept = {name: value for name, value in state.items() if name != RECORDS_KEY}
+        kept = {name: value for name, value in state.items() if name != hidden}
         return {**kept, key: messages}
     if isinstance(state, BaseModel):
         return state.model_copy(update={key: messages})

@@ -275,7 +275,7 @@ def test_control_characters_of_a_conversation_never_reach_the_terminal(
         assert not set(result.out) & set("\x1b\a\u202e")
 
 
-PLUGIN_SOURCE = """
+PLUGIN_SOURCE = r"""
 from skillcue import StaticSource
 from skillcue_hooks import Skill, hookimpl
 
@@ -358,7 +358,8 @@ def test_a_pipe_that_is_closed_while_the_demo_runs(example_skills):
             },
         )
         assert child.stdout is not None
-        assert child.stdout.readline()
+        while b"== LangGraph" not in child.stdout.readline():
+            assert child.poll() is None
         child.stdout.close()
         _, errors = child.communicate(timeout=120)
     # Not an error of the model, although it is the model's turn that was being shown.

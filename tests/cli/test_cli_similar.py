@@ -55,12 +55,16 @@ def test_the_index_misses_no_pair(descriptions, threshold):
 
 
 def test_a_pair_right_at_the_threshold_counts():
-    # As floating point numbers 0.55 * 20 is more than 11, and 11 / 20 is not less than 0.55.
-    assert 0.55 * 20 > 11
-    many = [f"term{n}" for n in range(20)]
-    skills = [skill(1, " ".join(many)), skill(2, " ".join(many[:11])), skill(3, " ".join(many[9:]))]
-    (group,) = find_alike(skills, 0.55).groups
-    assert [similarity for _, similarity in group.others] == [0.55, 0.55]
+    # As floating point numbers 0.56 * 25 is more than 14, and 14 / 25 is not less than 0.56.
+    assert 0.56 * 25 > 14
+    many = [f"t{n}" for n in range(25)]
+    skills = [
+        skill(1, " ".join(many)),
+        skill(2, " ".join(many[:14])),
+        skill(3, " ".join(many[11:])),
+    ]
+    (group,) = find_alike(skills, 0.56).groups
+    assert [similarity for _, similarity in group.others] == [0.56, 0.56]
 
 
 def test_the_order_of_the_skills_does_not_matter():

@@ -19,7 +19,8 @@ def sections() -> dict[str, str]:
 def drawn(text: str) -> list[str]:
     """Lines of a tree, with what explains them cut off."""
     return [
-        match[0].strip() for match in re.finditer(r"^[ │├└─]*\w+Error(?: \(\w+\))?", text, re.M)
+        match[0].strip()
+        for match in re.finditer(r"^[ │├└─]*\w+Error(?: \(\w+\))?", text, re.MULTILINE)
     ]
 
 
@@ -27,8 +28,8 @@ def test_every_error_has_a_section_with_when_and_cure() -> None:
     assert set(sections()) == set(CLASSES)
     for name, text in sections().items():
         when, cure = (
-            re.search(r"^\*When:\* (.+)", text, re.M),
-            re.search(r"^\*Cure:\* (.+)", text, re.M),
+            re.search(r"^\*When:\* (.+)", text, re.MULTILINE),
+            re.search(r"^\*Cure:\* (.+)", text, re.MULTILINE),
         )
         assert when, name
         assert cure, name

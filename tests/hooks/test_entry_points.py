@@ -72,13 +72,14 @@ class Site:
     ) -> Loaded:
         """Build a manager in a new process that sees this folder."""
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SKILL"))}
+        path = [str(self.folder), *filter(None, [inherited.get("PYTHONPATH")])]
         program = PROGRAM.format(setup=setup, builtins=builtins, plugins=plugins, block=block)
         run = subprocess.run(
             [sys.executable, "-W", "error", "-c", program],
             check=True,
             capture_output=True,
             text=True,
-            env={**inherited, "PYTHONPATH": str(self.folder), **(environ or {})},
+            env={**inherited, "PYTHONPATH": os.pathsep.join(path), **(environ or {})},
         )
         records, answers, untouched = json.loads(run.stdout)
         return Loaded({r["name"]: r for r in records}, answers, run.stderr, untouched)

@@ -522,3 +522,55 @@ def test_own_message_placement(cue):
     assert [m.type for m in human] == ["human", "human"]
     assert human[0].content == PDF
     assert human[1].additional_kwargs["lc_source"] == "skill_advice"
+
+
+def test_two_advisors_in_one_graph(cue, tmp_path):
+    from conftest import write_skill
+
+    write_skill(
+        tmp_path, "visa-forms", "Fill in the visa application form of our travel desk.",
+        "# Visa\n\nFill in the visa application form, page by page.\n",
+    )  # fmt: skip
+    saver = InMemorySaver()
+    model = StrictChatModel()
+
+    def call_model(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    def run(text: str, other: SkillCue) -> None:
+        first, second = SkillAdvisor(cue), SkillAdvisor(other, prefix="travel_")
+        builder = StateGraph(MessagesState)
+        builder.add_node("skills", first)
+        builder.add_node("travel", second)
+        builder.add_node("model", first.wrap(second.wrap(call_model)))
+        builder.add_edge(START, "skills")
+        builder.add_edge("skills", "travel")
+        builder.add_edge("travel", "model")
+        app = builder.compile(checkpointer=saver)
+        assert set(app.invoke(say(text), config())) == {"messages"}
+
+    with SkillCue(tmp_path) as other:
+        run(PDF, other)
+    with SkillCue(tmp_path) as other:  # only the records are left
+        run(THANKS, other)
+    text = model.requests[0][0].content
+    assert 'skill_load(name="pdf-form-filling")' in text
+    assert 'travel_skill_load(name="visa-forms")' in text
+    assert wire(model.requests[1]).startswith(wire(model.requests[0]))
+
+
+def test_nudge_for_a_graph_with_the_tools_and_no_push(example_skills):
+    with SkillCue(example_skills, nudge=True) as cue:
+        model = StrictChatModel()
+        app = build(cue, model, push=False)
+        app.invoke(say(PDF), config())
+        app.invoke(say(THANKS), config())
+        with pytest.raises(UnknownModeError):
+            app.invoke(say(PDF), config("2", skill_mode="nope"))
+    system, human = model.requests[0]
+    assert "skill_lookup" in system.content
+    assert human.content.startswith(PDF)
+    assert "skill_lookup" in human.content
+    assert wire(model.requests[1]).startswith(wire(model.requests[0]))
+    stored = app.get_state(config()).values["messages"]
+    assert [m.content for m in stored] == [PDF, "done", THANKS, "done"]

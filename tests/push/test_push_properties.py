@@ -29,7 +29,7 @@ from skillcue.push.turn import user_turns
 
 ROOMY = PushSettings(tokens_replayed=100_000)
 """No advice is dropped for want of room, so that nothing but growth changes a request."""
-HOW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+HOW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 every_framework = pytest.mark.parametrize("framework", FRAMEWORKS, ids=repr)
 

@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
     players = _players(args.framework)
     specs = args.skills or [str(_example("skills"))]
     script = _named_script(args)
-    with open_library(args, specs) as library:  # without a cache: its times would not be real
+    with open_library(args, specs) as library:
         library.note_problems()
         if library.is_empty:
             return 1

@@ -61,15 +61,13 @@ class Opened:
 
 
 @contextmanager
-def open_library(
-    args: Namespace, specs: Sequence[str] | None = None, cache: bool = False
-) -> Iterator[Opened]:
-    """The library of a command, read once.
+def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterator[Opened]:
+    """The library of a command, read once, and without a cache of rankings: nothing is asked twice,
+    and the times that `demo` shows are those of retrieval.
 
     Args:
         args: Parsed arguments: ``skills`` and ``progress``, ``mode`` where the command has it.
         specs: Sources instead of ``args.skills``.
-        cache: Remember rankings while the command runs.
 
     Raises:
         LibraryNotFoundError: A folder does not exist, or none was named and none is there.
@@ -81,7 +79,7 @@ def open_library(
     with _Bar(args.progress) as bar:
         sources = [_source(spec, bar) for spec in named]
         mode = getattr(args, "mode", None) or DEFAULT_MODE
-        cue = SkillCue(sources, mode=mode, cache=None if cache else False, recheck="manual")
+        cue = SkillCue(sources, mode=mode, cache=False, recheck="manual")
         cue.snapshot()
     with cue:
         yield Opened(cue, ", ".join(named))

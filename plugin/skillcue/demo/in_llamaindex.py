@@ -53,7 +53,7 @@ async def _play(
 
 async def _turn(agent: Any, memory: Any, text: str) -> TurnLog:
     log = TurnLog(text)
-    handler = agent.run(user_msg=text)
+    handler = agent.run(user_msg=text, memory=memory)
     async for event in handler.stream_events():
         if isinstance(event, SkillAdviceEvent):
             log.push = event.model_dump()

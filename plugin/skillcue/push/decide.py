@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from skillcue_hooks.manager import SkillcuePluginManager
 
 __all__ = ["PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
-
-log = logging.getLogger("skillcue.push")
 
 
 class PushHost(Protocol):
