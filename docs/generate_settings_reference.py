@@ -86,8 +86,8 @@ SECTIONS = [
     _Section(
         "Reading",
         "`FolderSource(path, limits=ReadLimits(...))`, from `skillcue.library`. Reaching a limit "
-        "is a [diagnostic](diagnostics.md); a limit below 1 is an error. They are about SKILL.md "
-        "files: files beside one are listed and read with the defaults.",
+        "is a [diagnostic](diagnostics.md); a limit below 1 is an error. They hold for files beside "
+        "a SKILL.md as well.",
         ReadLimits,
         "Attributes",
     ),

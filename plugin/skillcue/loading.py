@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from skillcue.library.files import list_files, read_file_text, resolve_file
+from skillcue.library.limits import DEFAULT_LIMITS
 from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.source import FolderSource
 from skillcue_hooks.contracts import LoadedSkill, Scope
 from skillcue_hooks.errors import SkillFileError
 
@@ -43,16 +45,17 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    files = list_files(base_dir, FILES_LISTED).paths if base_dir else ()
+    limits = source.limits if isinstance(source, FolderSource) else DEFAULT_LIMITS
+    files = list_files(base_dir, FILES_LISTED, limits).paths if base_dir else ()
     shown_file = None
     if file is None:
         text = source.read_body(skill)
     else:
         if base_dir is None:
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
-        path = resolve_file(base_dir, file)
+        path = resolve_file(base_dir, file, limits)
         shown_file = path.relative_to(base_dir).as_posix()
-        text = read_file_text(path)
+        text = read_file_text(path, limits)
     pages = split_pages(text)
     if not 1 <= page <= len(pages):
         raise SkillFileError(

@@ -111,6 +111,11 @@ class FolderSource:
     def trust(self) -> Trust:
         return self._trust
 
+    @property
+    def limits(self) -> ReadLimits:
+        """Bounds of walking and reading, for the files beside a skill as well."""
+        return self._limits
+
     def check(self) -> None:
         """Make sure that the source can be read.
 
