@@ -69,7 +69,6 @@ def process() -> Command:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         code: str | None = None,
-        encoding: str = "utf-8",
     ) -> Result:
         start = ["-c", code] if code else ["-m", "skillcue"]
         done = subprocess.run(
@@ -81,8 +80,7 @@ def process() -> Command:
             timeout=120,
             check=False,
         )
-        out, err = done.stdout.decode(encoding), done.stderr.decode(encoding)
-        result = Result(done.returncode, out, err)
+        result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())
         assert "Traceback" not in result.out + result.err, result.err
         return result
 

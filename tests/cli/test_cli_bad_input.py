@@ -309,12 +309,10 @@ def test_a_plugin_opens_what_is_no_folder(process, tmp_path, plugin_source):
             assert "\x1b" not in result.out
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_that_cannot_show_a_character(process, tmp_path, encoding):
+def test_a_terminal_that_cannot_show_a_character(process, tmp_path):
     write_skill(tmp_path, "zuowen", "批改作文 and naïve café.")
     for command in (["list"], ["search", "作文"], ["doctor"], ["load", "zuowen"]):
-        env = {"PYTHONIOENCODING": encoding}
-        result = process(*command, "--skills", tmp_path, env=env, encoding=encoding)
+        result = process(*command, "--skills", tmp_path, env={"PYTHONIOENCODING": "ascii"})
         assert result.code == 0
         assert "zuowen" in result.out or command[0] == "load"
 

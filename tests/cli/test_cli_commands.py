@@ -239,9 +239,10 @@ def test_the_earlier_source_wins(cli, tmp_path):
 
 
 @pytest.mark.parametrize("width", ["1", "12", "40", "200"])
-def test_text_fits_any_width_and_loses_nothing(process, example_skills, width):
+def test_text_fits_any_width_and_loses_nothing(cli, example_skills, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", width)
     for command in (["list"], ["search", "pdf form"], ["explain", "pdf form"], ["doctor"]):
-        result = process(*command, "--skills", example_skills, env={"COLUMNS": width})
+        result = cli(*command, "--skills", example_skills)
         assert result.code == 0
         if int(width) >= 40:
             assert max(map(len, result.out.splitlines())) <= int(width)

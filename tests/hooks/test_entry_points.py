@@ -191,12 +191,20 @@ def test_a_stranger_under_the_name_of_a_built_in_is_reported(site: Site) -> None
     assert "registered twice" in loaded.log
 
 
-def test_of_two_distributions_with_one_name_the_first_by_its_own_name_wins(site: Site) -> None:
-    site.install("aaa-dist", "7", {"beta": "other"}, other=PLUGIN.format(answer="other"))
-    loaded = site.load(environ={LOAD_ENV: "beta"})
-    assert loaded.answers == ["other"]
-    assert loaded.records["beta"]["distribution"] == "aaa-dist"
-    assert "plugin beta (beta-dist 0.4) is not loaded" in loaded.log
+@pytest.mark.parametrize("first_on_path", ["site", "other"])
+def test_of_two_distributions_with_one_name_the_first_by_its_own_name_wins(
+    site: Site, tmp_path_factory: pytest.TempPathFactory, first_on_path: str
+) -> None:
+    other = Site(tmp_path_factory.mktemp("other"))
+    other.install("zeta-dist", "7", {"beta": "other"}, other=PLUGIN.format(answer="other"))
+    folders = [str(site.folder), str(other.folder), *sys.path]
+    if first_on_path == "other":
+        folders[:2] = reversed(folders[:2])
+    environ = {LOAD_ENV: "beta", "PYTHONPATH": os.pathsep.join(folders)}
+    loaded = site.load(environ=environ)
+    assert loaded.answers == ["beta"]
+    assert loaded.records["beta"]["distribution"] == "beta-dist"
+    assert "plugin beta (zeta-dist 7) is not loaded" in loaded.log
 
 
 def test_an_entry_point_may_name_an_object_in_a_module(site: Site) -> None:
