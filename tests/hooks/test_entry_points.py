@@ -95,8 +95,9 @@ def site(tmp_path: Path) -> Site:
 
 
 def test_installed_plugins_are_loaded_in_order_of_their_names(site: Site) -> None:
+    site.install("aaa-dist", "1", {"gamma": "aaa"}, aaa=PLUGIN.format(answer="gamma"))
     loaded = site.load()
-    assert loaded.answers == ["beta", "alpha"]
+    assert loaded.answers == ["gamma", "beta", "alpha"]
     assert loaded.records["alpha"] == {
         "name": "alpha",
         "distribution": "alpha-dist",

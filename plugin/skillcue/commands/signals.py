@@ -12,10 +12,10 @@ __all__ = ["MEANINGS", "matched_words", "meaning"]
 MEANINGS: Mapping[str, str] = {
     "head": "BM25 of the query in name, description and tags; 0 or more",
     "body": "BM25 of the query in the body; 0 or more",
-    "evidence": "what name, description and tags share with the query; 1 is a word no other has",
-    "evidence_body": "the same for the body",
+    "evidence": "rare words shared by name, description and tags; 1 is a word no other has; the gate reads it",
+    "evidence_body": "the same for the body; the gate reads it",
     "matched": "different words of the query in name, description and tags",
-    "z": "standard deviations of the score above the mean of the library; the push gate reads it",
+    "z": "standard deviations of the score above the mean of the library",
 }
 """Signal name to one line, for the built-in modes."""
 

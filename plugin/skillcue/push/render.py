@@ -48,7 +48,7 @@ def escape(text: str, limit: int | None = None) -> str:
 
 def escape_path(path: str) -> str:
     """A path that can still be opened: changed only where it has brackets or hidden characters."""
-    return _without_markup(path) if path.isprintable() else escape(path)
+    return _without_markup(clean(path).text.replace("\n", " "))
 
 
 def render_advice(

@@ -148,7 +148,7 @@ def loaded_skills(
 
 def _written(name: str) -> str:
     """An id or a path on one line and without markup; ids are percent-encoded already."""
-    line = name if name.isprintable() else " ".join(clean(name).text.split())
+    line = clean(name).text.replace("\n", " ")
     return line.replace("<", "%3C").replace(">", "%3E")
 
 
