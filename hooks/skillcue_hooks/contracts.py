@@ -317,6 +317,10 @@ class RetrieverContext:
         retriever: Gives the retriever of another mode over the same library, so that one mode
             can be the first stage of another.
         cache_dir: Folder for persisted indexes, None when the user named none.
+        encoder: Opens an `Encoder` by spec (such as ``"minilm"``) or takes an object that is one;
+            None gives the one the user chose for all modes. Opened once, shared by all modes.
+        defaults: What the user set for all modes, such as ``bodies``; a setting of the same name
+            in `settings` goes before it.
     """
 
     mode: str
@@ -324,3 +328,5 @@ class RetrieverContext:
     previous: Any | None
     retriever: Callable[[str], Any]
     cache_dir: Path | None = None
+    encoder: Callable[[Any], Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)

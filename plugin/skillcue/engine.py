@@ -37,7 +37,8 @@ def registered_factories(
     for impl in getattr(plugins.hook, hook).get_hookimpls():
         owner = impl.plugin_name
         try:
-            impl.function(functools.partial(_register, factories, owners, owner))
+            register = functools.partial(_register, factories, owners, owner)
+            impl.function(**dict.fromkeys(impl.argnames, register))
         except PluginError:
             raise
         except Exception as error:  # whatever it is, it must be clear whose mistake it was
