@@ -1,6 +1,7 @@
 """The pull tools as LangChain tools."""
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -49,13 +50,38 @@ class _ListArgs(_Args):
 
 
 class _SkillTool(BaseTool):
-    """What the three tools share: errors become messages, answers carry an artifact."""
+    """What the three tools share: one body for sync and async, errors become messages."""
 
     pull: Any = Field(exclude=True, repr=False)
     messages_key: str = "messages"
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool = True
     handle_validation_error: bool = True
+
+    @abstractmethod
+    def answer(self, runtime: Any, **arguments: Any) -> ToolAnswer:
+        """The tool's own work."""
+
+    def _run(
+        self,
+        runtime: Any = None,
+        config: RunnableConfig = None,  # type: ignore[assignment]  # LangChain injects by this type
+        run_manager: CallbackManagerForToolRun | None = None,
+        **arguments: Any,
+    ) -> tuple[str, Mapping[str, Any]]:
+        answer = self.answer(runtime, **arguments)
+        if answer.error:
+            raise ToolException(answer.text)  # LangChain makes an error message of it
+        return answer.text, dict(answer.data)
+
+    async def _arun(
+        self,
+        runtime: Any = None,
+        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
+        run_manager: CallbackManagerForToolRun | None = None,
+        **arguments: Any,
+    ) -> tuple[str, Mapping[str, Any]]:
+        return await asyncio.to_thread(self._run, runtime, **arguments)
 
     def messages(self, runtime: Any) -> Sequence[Any]:
         """The conversation, where the caller's state is known."""
@@ -69,104 +95,34 @@ class _SkillTool(BaseTool):
         )
         return found if isinstance(found, list) else ()
 
-    @staticmethod
-    def result(answer: ToolAnswer) -> tuple[str, Mapping[str, Any]]:
-        """Content and artifact.
-
-        Raises:
-            ToolException: The answer is an error; LangChain makes an error message of it.
-        """
-        if answer.error:
-            raise ToolException(answer.text)
-        return answer.text, dict(answer.data)
-
 
 class _SkillLookup(_SkillTool):
     args_schema: type[BaseModel] = _LookupArgs
 
-    def _run(
-        self,
-        query: str,
-        k: int = 5,
-        offset: int = 0,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # LangChain injects by this type
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
+    def answer(self, runtime: Any, **arguments: Any) -> ToolAnswer:
         run = current_run()
-        return self.result(
-            self.pull.lookup(
-                query,
-                k,
-                offset,
-                mode=run.mode,
-                messages=self.messages(runtime),
-                run_context=run.context,
-            )
+        found: ToolAnswer = self.pull.lookup(
+            **arguments, mode=run.mode, messages=self.messages(runtime), run_context=run.context
         )
-
-    async def _arun(
-        self,
-        query: str,
-        k: int = 5,
-        offset: int = 0,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
-        return await asyncio.to_thread(self._run, query, k, offset, runtime)
+        return found
 
 
 class _SkillLoad(_SkillTool):
     args_schema: type[BaseModel] = _LoadArgs
 
-    def _run(
-        self,
-        name: str,
-        file: str | None = None,
-        page: int = 1,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
-        run = current_run()
-        answer = self.pull.load(
-            name, file, page, messages=self.messages(runtime), run_context=run.context
+    def answer(self, runtime: Any, **arguments: Any) -> ToolAnswer:
+        loaded: ToolAnswer = self.pull.load(
+            **arguments, messages=self.messages(runtime), run_context=current_run().context
         )
-        return self.result(answer)
-
-    async def _arun(
-        self,
-        name: str,
-        file: str | None = None,
-        page: int = 1,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
-        return await asyncio.to_thread(self._run, name, file, page, runtime)
+        return loaded
 
 
 class _SkillList(_SkillTool):
     args_schema: type[BaseModel] = _ListArgs
 
-    def _run(
-        self,
-        page: int = 1,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
-        return self.result(self.pull.list(page, run_context=current_run().context))
-
-    async def _arun(
-        self,
-        page: int = 1,
-        runtime: Any = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]  # as above
-        run_manager: CallbackManagerForToolRun | None = None,
-    ) -> tuple[str, Mapping[str, Any]]:
-        return await asyncio.to_thread(self._run, page, runtime)
+    def answer(self, runtime: Any, **arguments: Any) -> ToolAnswer:
+        listed: ToolAnswer = self.pull.list(**arguments, run_context=current_run().context)
+        return listed
 
 
 def skill_tools(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
+
 from skillcue.library.files import list_files, read_file_text, resolve_file
 from skillcue.library.limits import DEFAULT_LIMITS
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.library.source import FolderSource
-from skillcue_hooks.contracts import LoadedSkill, Scope
+from skillcue.push.render import escape
+from skillcue_hooks.contracts import LoadedSkill, Scope, Skill
 from skillcue_hooks.errors import SkillFileError
 
-__all__ = ["FILES_LISTED", "PAGE_CHARS", "load_skill", "split_pages"]
+__all__ = ["FILES_LISTED", "PAGE_CHARS", "load_skill", "shown_name", "split_pages"]
 
 PAGE_CHARS = 32_000
 """Most characters on one page, about 8,000 tokens; longer texts are split between lines."""
@@ -30,6 +33,13 @@ def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
         pages.append(text[start:end])
         start = end
     return [*pages, text[start:]]
+
+
+def shown_name(skill: Skill, snapshot: LibrarySnapshot) -> str:
+    """What to show, escaped, as the name of `skill`: a name that loads exactly it, else its id."""
+    shown = escape(snapshot.load_name(skill))
+    found = snapshot.find(shown) or snapshot.find(html.unescape(shown))
+    return shown if shown and found == skill else escape(skill.id)
 
 
 def load_skill(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillcue.loading import FILES_LISTED
+from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.push.messages import strip_advice, view_messages
 from skillcue.push.render import escape, escape_path
 from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded, skill_version
@@ -232,9 +232,10 @@ class PullTools:
     def _spelled(self, name: str, run_context: Mapping[str, Any] | None) -> str:
         """Id of the visible skill that is shown as `name`; `name` itself where there is none."""
         snapshot = self._cue.snapshot()
-        wanted = escape(html.unescape(name).strip("\"'`"))
+        quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'`"
+        written = (escape(name), escape(name[1:-1] if quoted else name))
         for skill in self._cue.list(run_context=run_context):
-            if wanted in (escape(snapshot.load_name(skill)), escape(skill.id)):
+            if shown_name(skill, snapshot) in written or escape(skill.id) in written:
                 return skill.id
         return name
 
@@ -270,7 +271,7 @@ class PullTools:
 
 
 def _line(skill: Skill, snapshot: LibrarySnapshot) -> str:
-    return f"{escape(snapshot.load_name(skill))}: {escape(skill.description, LINE_CHARS)}"
+    return f"{shown_name(skill, snapshot)}: {escape(skill.description, LINE_CHARS)}"
 
 
 def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:

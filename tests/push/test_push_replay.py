@@ -135,7 +135,7 @@ def test_hidden_skills_do_not_count_as_shown(garden):
 
 def test_what_had_no_room_does_not_count_as_shown(garden):
     ids = ["tomato-pruning@tomato-pruning", "compost-heap@compost-heap"]
-    cue = SkillCue(garden, push=PushSettings(tokens_per_turn=130))
+    cue = SkillCue(garden, push=PushSettings(tokens_per_turn=110))
     messages = [say(YES, id="m1"), answer(), say(COMPOST, id="m2")]
     plan = cue.advisor("skill_load").plan(messages, records={"m1": ["bm25", *ids]})
     assert plan.advice.turn.visible_skills == {ids[0]}

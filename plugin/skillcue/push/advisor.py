@@ -334,17 +334,20 @@ class Advisor:
 
     def _replayed(self, run: _Run, decisions: Sequence[Decided]) -> Advice:
         """The newest decision where only its record was left."""
-        newest = decisions[-1]
+        newest, index = decisions[-1], len(decisions) - 1
         skills = run.visible(newest.shown)
-        return Advice(
+        advice = Advice(
             decision="offer" if newest.text else "abstain",
             hits=tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1)),
             text=newest.text,
             tokens=newest.tokens,
             reason="decided earlier in this turn",
             mode=newest.mode,
-            turn=self._turn(run, len(decisions) - 1, decisions[:-1]),
+            turn=self._turn(run, index, decisions[:-1]),
         )
+        key = run.record_key(index, newest.mode, newest.skill_ids)
+        self._memo.put(key, replace(newest, advice=advice))  # hits stay with their text
+        return advice
 
     def _history_start(self, turns: int) -> int:
         """First turn whose advice is worked out again when nothing is known of it.

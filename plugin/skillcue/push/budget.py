@@ -29,7 +29,7 @@ def shorten(text: str, limit: int) -> str:
     if limit < 1:
         return ""
     head = text[: limit - 1]
-    space = head.rfind(" ")
+    space = len(head) if text[limit - 1] == " " else head.rfind(" ")
     return (head[:space] if space > limit // 2 else head).rstrip(" ,;:.-") + "…"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from skillcue.loading import shown_name
 from skillcue.push.explicit import NamedSkills, named_skills
 from skillcue.push.gate import Verdict, judge
 from skillcue.push.render import advice_block, render_advice, wrap_custom
@@ -176,7 +177,7 @@ def _wording(
     custom = host.plugins.first("skillcue_render_advice", advice=Advice("offer", hits=hits))
     if isinstance(custom, str) and custom.strip():
         return wrap_custom(custom)
-    return render_advice(hits, snapshot.load_name, load_tool)
+    return render_advice(hits, lambda skill: shown_name(skill, snapshot), load_tool)
 
 
 def _query_text(text: str, limit: int) -> str:
