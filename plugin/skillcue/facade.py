@@ -18,7 +18,7 @@ from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.loading import load_skill
 from skillcue.mode import requested_mode
-from skillcue.policy import Decisions, combined_scope
+from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.settings import PushSettings
@@ -126,7 +126,7 @@ class SkillCue:
             assess=self._assess,
             recheck=recheck,
         )
-        self._decisions = Decisions()
+        self._scopes = SettledScopes()
         self._generation: str | None = None  # of the newest snapshot that anyone was given
         self._advisor = Advisor(self, self.push, "skill_load")
         if wait:
@@ -362,7 +362,7 @@ class SkillCue:
     def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
         """What the policy plugins allow; None when there is no policy."""
         scope = combined_scope(self.plugins, run_context, snapshot.library)
-        return self._decisions.settle(scope, snapshot.skills, snapshot.generation)
+        return self._scopes.settle(scope, snapshot.skills, snapshot.generation)
 
     def check_mode(self, mode: str) -> str:
         """`mode` itself.

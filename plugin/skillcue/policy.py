@@ -13,7 +13,7 @@ from skillcue_hooks.contracts import Library, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["Decisions", "combined_scope"]
+__all__ = ["SettledScopes", "combined_scope"]
 
 log = logging.getLogger("skillcue.policy")
 
@@ -52,7 +52,7 @@ def combined_scope(
     return Scope(key, _AllOf(tuple(checked)))
 
 
-class Decisions:
+class SettledScopes:
     """What scopes allow, asked once for each scope key and library generation. Thread-safe.
 
     Everything that is built for a scope is kept under its key: rankings, masks, look-up tables.

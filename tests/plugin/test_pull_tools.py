@@ -148,7 +148,9 @@ def test_a_failing_library_is_an_answer_and_is_logged(tools, caplog):
 # numbers
 
 
-@pytest.mark.parametrize(("k", "hits"), [(None, 5), ("", 5), ("3", 3), (2.9, 2), (True, 1), ("2.0", 2)])
+@pytest.mark.parametrize(
+    ("k", "hits"), [(None, 5), ("", 5), ("3", 3), (2.9, 2), (True, 1), ("2.0", 2)]
+)
 def test_numbers_are_understood(tools, k, hits):
     answer = tools.lookup("fill in the form of a report", k=k)
     assert len(answer.data["hits"]) == hits

@@ -28,7 +28,9 @@ def answer(text: str = "Done.") -> dict[str, Any]:
 
 def rewrite(garden: Path, name: str, description: str, header: str = "") -> None:
     path = garden / name / "SKILL.md"
-    path.write_text(f"---\nname: {name}\ndescription: {description}\n{header}---\n\nNew.\n", "utf-8")
+    path.write_text(
+        f"---\nname: {name}\ndescription: {description}\n{header}---\n\nNew.\n", "utf-8"
+    )
 
 
 def blocks(plan: Any) -> str:
@@ -111,7 +113,13 @@ def test_a_policy_that_changes_while_the_thread_goes_on(garden):
     """The same advisor, its memo warm, and the old record from before the change."""
     policy = Policy()
     advisor = SkillCue(garden, plugins=[policy]).advisor("skill_load")
-    messages = [say(TOMATO, id="m1"), answer(), say(COMPOST, id="m2"), answer(), say(SEEDS, id="m3")]
+    messages = [
+        say(TOMATO, id="m1"),
+        answer(),
+        say(COMPOST, id="m2"),
+        answer(),
+        say(SEEDS, id="m3"),
+    ]
     first = advisor.plan(messages[:1])
     second = advisor.plan(messages[:3], records=first.records)
     assert "tomato-pruning" in blocks(second)

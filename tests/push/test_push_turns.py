@@ -227,7 +227,11 @@ def test_content_without_an_end_stays_as_it_is(content):
         (ToolMessageChunk("part", tool_call_id="1"), "tool", "part"),
         (ChatMessage("x", role="user"), "user", "x"),
         (LlamaMessage(role="user", content="x"), "user", "x"),
-        (LlamaMessage(role="user", blocks=[TextBlock(text="a"), TextBlock(text="b")]), "user", "a\nb"),
+        (
+            LlamaMessage(role="user", blocks=[TextBlock(text="a"), TextBlock(text="b")]),
+            "user",
+            "a\nb",
+        ),
         ({"role": "developer", "content": "x"}, "system", "x"),
         ({"role": "user", "content": [{"type": "input_text", "text": "x"}]}, "user", "x"),
         ({"role": "user", "content": [{"type": "tool_result", "text": "x"}]}, "user", ""),
@@ -300,7 +304,9 @@ def test_other_tools_cannot_pretend_where_their_name_is_known():
 def test_versions_are_twelve_hex_digits_whatever_the_source_has():
     hashed = Skill("a@a", "a", "d", content_hash=f"{VERSION}ffff")
     assert skill_version(hashed) == VERSION
-    others = {skill_version(Skill("a@a", "a", "d", content_hash=h)) for h in ("", "v1", "v2", "abc")}
+    others = {
+        skill_version(Skill("a@a", "a", "d", content_hash=h)) for h in ("", "v1", "v2", "abc")
+    }
     assert len(others) == 4
     assert all(len(v) == 12 and not set(v) - set("0123456789abcdef") for v in others)
 
@@ -311,6 +317,7 @@ def test_versions_are_twelve_hex_digits_whatever_the_source_has():
 @pytest.mark.parametrize("shape", ["turns", "tools", "users", "made", "parts"])
 def test_reading_a_conversation_costs_a_constant_per_message(shape):
     """Counted in views looked at: ten times the messages cost about ten times as much."""
+
     def cost(n: int) -> int:
         views = Counted(view_messages(FRAMEWORKS[0].messages(conversation(shape, n))))
         user_turns(views, 1_200)

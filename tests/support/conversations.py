@@ -63,7 +63,8 @@ def write_garden(folder: Path) -> Path:
         path = folder / name / "SKILL.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         body = f"# {name}\n\n{description}\n"
-        path.write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n{body}", "utf-8")
+        header = f"name: {name}\ndescription: {json.dumps(description)}\n"
+        path.write_text(f"---\n{header}---\n\n{body}", "utf-8")
     return folder
 
 

@@ -26,7 +26,9 @@ class PushHost(Protocol):
     """What push needs from `SkillCue`."""
 
     @property
-    def plugins(self) -> SkillcuePluginManager: ...
+    def plugins(self) -> SkillcuePluginManager:
+        """The plugin manager."""
+        ...
 
     def snapshot(self) -> LibrarySnapshot:
         """The library now."""

@@ -178,7 +178,7 @@ def _beside_skill(text: str, match: re.Match[str]) -> Iterator[tuple[_Mention, .
         spans = [word.span() for word in _WORD.finditer(text, before.start(), start)]
         runs = [(first, spans[-1][1]) for first, _ in spans]
         yield _phrases(text, runs[:-1] if plural else runs)
-    if not introduced and (plural or not text[match.end() :][:1].isspace()):
+    if not introduced and (plural or not text[match.end() : match.end() + 1].isspace()):
         return
     behind = _BEHIND.match(text, match.end())
     if behind:

@@ -74,8 +74,10 @@ def view_messages(messages: Iterable[Any]) -> tuple[MessageView, ...]:
     call_names: dict[str, str] = {}
     views = []
     for message in messages:
-        call_names.update(_tool_calls(message))
-        views.append(_view(message, call_names))
+        view = _view(message, call_names)
+        if view.role == "assistant":
+            call_names.update(_tool_calls(message))
+        views.append(view)
     return tuple(views)
 
 

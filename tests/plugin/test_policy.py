@@ -1,0 +1,407 @@
+"""Who may see what: one policy for list, lookup, load, push, names and error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.conversations import PHRASES
+from support.modes import CountingModes
+from support.policies import Assessor, ModePolicy, Observer, Policy
+
+from skillcue import SkillCue, StaticSource
+from skillcue_hooks import Hit, Library, Query, Ranking, Scope, Skill, SourceScan, hookimpl
+from skillcue_hooks.errors import (
+    ConfigurationError,
+    LibraryNotFoundError,
+    PluginError,
+    SkillNotFoundError,
+    UnknownModeError,
+)
+
+TOMATO, COMPOST = PHRASES[:2]
+NAME = "tomato-pruning"
+ID = f"{NAME}@{NAME}"
+
+
+def say(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def everything(cue: SkillCue, **more: Any) -> dict[str, str]:
+    """What each way to ask shows, as text."""
+    tools = cue.tools()
+    recorded = {"m1": ["bm25", ID, "bee-hotel@bee-hotel"]}
+    advisor = cue.advisor("skill_load")
+    old = [{"role": "user", "content": "yes", "id": "m1"}]
+    return {
+        "list": str([skill.name for skill in cue.list(**more)]),
+        "lookup": str([hit.skill.name for hit in cue.lookup(TOMATO, k=20, **more).hits]),
+        "advise": cue.advise(say(TOMATO), **more).text,
+        "named": cue.advise(say(f"use the {NAME} skill"), **more).text,
+        "record": str(advisor.plan(old, records=recorded, **more).placements),
+        "skill_list": tools.list(**more).text,
+        "skill_lookup": tools.lookup(TOMATO, **more).text,
+        "skill_load": tools.load("tomato-prunin", **more).text,
+        "skill_load id": tools.load(f"{ID}x", **more).text,
+    }
+
+
+def test_without_a_policy_everything_shows_it(garden):
+    shown = everything(SkillCue(garden))
+    assert [way for way, text in shown.items() if NAME not in text] == []
+
+
+@pytest.mark.parametrize("cache", [None, False])
+def test_what_is_hidden_is_hidden_everywhere(garden, cache):
+    cue = SkillCue(garden, plugins=[Policy(NAME)], cache=cache)
+    shown = everything(cue)
+    del shown["skill_load"], shown["skill_load id"]  # these repeat what was asked for
+    assert [way for way, text in shown.items() if NAME in text] == []
+    for name in (NAME, ID, "Tomato_Pruning"):
+        with pytest.raises(SkillNotFoundError) as caught:
+            cue.load(name)
+        assert caught.value.closest == ()
+        assert cue.tools().load(name).text == (
+            f"Error: No skill is named {name!r}. Search for it with skill_lookup, or list the "
+            "library with skill_list."
+        )
+    assert cue.advise(say(f"use {NAME}")).turn.explicit == ()
+
+
+def test_the_policy_gets_the_run_time_values_of_every_way(garden):
+    policy = Policy()
+    cue = SkillCue(garden, plugins=[policy])
+    run_context = {"user": "u1", "hide": [NAME]}
+    shown = everything(cue, run_context=run_context)
+    del shown["skill_load"], shown["skill_load id"]
+    assert [way for way, text in shown.items() if NAME in text] == []
+    assert all(context == run_context for context in policy.contexts)
+    with pytest.raises(SkillNotFoundError):
+        cue.load(NAME, run_context=run_context)
+    assert cue.load(NAME).skill.name == NAME
+
+
+@pytest.mark.parametrize("cache", [None, False])
+def test_two_users_never_share_an_answer(garden, cache):
+    cue = SkillCue(garden, plugins=[Policy()], cache=cache)
+    one = {"run_context": {"hide": [NAME]}}
+    for _ in range(2):  # the second time from caches and memos
+        assert NAME not in everything(cue, **one)["advise"]
+        assert NAME in everything(cue)["advise"]
+        assert [h.skill.name for h in cue.lookup(TOMATO, **one).hits] != [
+            h.skill.name for h in cue.lookup(TOMATO).hits
+        ]
+
+
+# failing closed
+
+
+class Broken:
+    """Answers what a policy must not answer."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    @hookimpl
+    def skillcue_filter_skills(self, context: Mapping[str, Any], library: Library) -> Any:
+        return self.answer() if callable(self.answer) else self.answer
+
+
+def raising() -> Any:
+    raise RuntimeError("policy server is down")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raising,
+        True,
+        "everything",
+        Scope(3, lambda skill: True),  # type: ignore[arg-type]
+        Scope(["a"], lambda skill: True),  # type: ignore[arg-type]
+        Scope("k", True),  # type: ignore[arg-type]
+        Scope("k", lambda skill: 1 / 0),
+        Scope("k", lambda skill: "yes"),  # type: ignore[arg-type, return-value]
+        Scope("k", lambda: True),  # type: ignore[arg-type]
+    ],
+    ids=lambda answer: str(answer)[:40],
+)
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_policy_that_breaks_hides_everything(garden, answer, others):
+    plugins = [Broken(answer), *[Policy()] * others]
+    cue = SkillCue(garden, plugins=plugins)
+    assert cue.list() == ()
+    assert cue.lookup(TOMATO).hits == ()
+    assert cue.advise(say(TOMATO)).decision == "abstain"
+    assert cue.advise(say(f"use {NAME}")).decision == "abstain"
+    assert cue.tools().load(NAME).error
+
+
+def test_no_opinion_allows(garden):
+    assert len(SkillCue(garden, plugins=[Broken(None)]).list()) == 8
+
+
+def test_scopes_intersect_whatever_their_order(garden):
+    one, two = Policy(NAME), Policy("bee-hotel")
+    for plugins in ([one, two], [two, one]):
+        names = [skill.name for skill in SkillCue(garden, plugins=plugins).list()]
+        assert len(names) == 6 and not {NAME, "bee-hotel"} & set(names)
+    both = key_of_scope(garden, [one, two])
+    assert both == key_of_scope(garden, [two, one])
+    assert len({both, key_of_scope(garden, [one]), key_of_scope(garden, [two])}) == 3
+
+
+def key_of_scope(garden: Path, plugins: list[Any]) -> str:
+    cue = SkillCue(garden, plugins=plugins)
+    scope = cue.scope({}, cue.snapshot())
+    assert scope is not None
+    return scope.key
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk", "none"])
+def test_a_policy_that_fails_for_a_moment_hides_for_that_moment_only(garden, tmp_path, cache):
+    """What is kept under its key must not be what it could not answer."""
+    policy = Policy(key="constant")
+    store = {"memory": None, "disk": tmp_path / "cache", "none": False}[cache]
+    cue = SkillCue(garden, plugins=[policy], cache=store)
+    policy.error = lambda skill: RuntimeError("timeout") if skill.name == NAME else None
+    shown = everything(cue)
+    assert NAME not in shown["list"] + shown["lookup"] + shown["advise"] + shown["named"]
+    assert "compost-heap" in shown["list"]  # it could answer on the others
+    policy.error = lambda skill: None
+    again = everything(cue)
+    assert [way for way, text in again.items() if NAME not in text] == []
+
+
+def test_a_failing_policy_is_logged_once_a_call_and_not_once_a_skill(garden, caplog):
+    policy = Policy()
+    cue = SkillCue(garden, plugins=[policy])
+    policy.error = lambda skill: RuntimeError("timeout")
+    assert cue.list() == ()
+    assert caplog.text.count("RuntimeError: timeout") == 1
+
+
+def test_a_policy_is_asked_once_for_each_key_and_library(garden):
+    policy = Policy()
+    cue = SkillCue(garden, plugins=[policy])
+    everything(cue)
+    everything(cue)
+    assert policy.asked == 8
+    (garden / "rain-gauge" / "SKILL.md").write_text("---\nname: x\ndescription: y\n---\n")
+    cue.list()
+    assert policy.asked == 16
+
+
+def test_a_retriever_that_forgets_the_scope_leaks_nothing(garden, caplog):
+    class Forgetful:
+        @hookimpl
+        def skillcue_register_retrievers(self, register: Any) -> None:
+            register("forgetful", self.build)
+
+        def build(self, library: Library, context: Any) -> Any:
+            skills = library.skills
+
+            class Everything:
+                fingerprint = "x"
+                generation = library.generation
+
+                def search(self, query: Query) -> Ranking:
+                    hits = tuple(Hit(s, 1.0, i) for i, s in enumerate(skills, 1))
+                    return Ranking(hits, "forgetful", total=len(hits))
+
+            return Everything()
+
+    cue = SkillCue(garden, mode="forgetful", plugins=[Forgetful(), Policy(NAME)])
+    shown = everything(cue)
+    assert NAME not in shown["lookup"] + shown["advise"] + shown["skill_lookup"]
+    assert "does not keep to the scope" in caplog.text
+
+
+def test_skills_that_are_not_searched_are_under_the_policy_as_well(tmp_path):
+    path = tmp_path / "secret" / "SKILL.md"
+    path.parent.mkdir()
+    header = "name: secret\ndescription: Not for the model.\ndisable-model-invocation: true\n"
+    path.write_text(f"---\n{header}---\nBody\n", "utf-8")
+    assert SkillCue(tmp_path).load("secret").skill.name == "secret"
+    with pytest.raises(SkillNotFoundError):
+        SkillCue(tmp_path, plugins=[Policy("secret")]).load("secret")
+
+
+# observers
+
+
+def test_observers_see_every_decision_lookup_and_load(garden):
+    observer = Observer()
+    cue = SkillCue(garden, plugins=[observer])
+    cue.lookup(TOMATO)
+    cue.lookup(TOMATO)
+    cue.load(NAME)
+    cue.advise(say(TOMATO))
+    cue.advise(say(TOMATO))
+    cue.advise(say("Thanks!"))
+    assert [ranking.cached for _, ranking in observer.looked_up] == [False, True]
+    assert [loaded.skill.name for loaded in observer.loaded] == [NAME]
+    assert [advice.decision for advice in observer.advised] == ["offer", "abstain"]
+
+
+def test_an_observer_that_raises_changes_nothing(garden, caplog):
+    broken, healthy = Observer(RuntimeError("telemetry is down")), Observer()
+    expected = everything(SkillCue(garden))
+    assert everything(SkillCue(garden, plugins=[healthy, broken])) == expected
+    assert healthy.advised and healthy.looked_up
+    assert "Observer" in caplog.text and "telemetry is down" in caplog.text
+
+
+# assessors
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("scanner is down")])
+def test_a_risky_skill_is_loadable_and_never_pushed(garden, error):
+    assessor = Assessor(NAME, error=error)
+    cue = SkillCue(garden, plugins=[assessor])
+    shown = everything(cue)
+    for way in ("advise", "named", "record"):
+        assert NAME not in shown[way]
+    for way in ("list", "lookup", "skill_load"):
+        assert NAME in shown[way]
+    assert cue.load(NAME).skill.trust == "untrusted"
+    told = {r.hit.skill.name: r.reason for r in cue.advise(say(TOMATO)).rejected}
+    assert told[NAME] == "untrusted skills are never pushed"
+    code = "assessment-failed" if error else "test-risk"
+    assert code in {diagnostic.code for diagnostic in cue.diagnostics}
+    assert sorted(assessor.asked) == sorted({skill.name for skill in cue.list()})
+
+
+# modes
+
+
+def test_a_mode_policy_chooses_where_nobody_did(garden):
+    modes, policy = CountingModes("fast"), ModePolicy("fast")
+    cue = SkillCue(garden, plugins=[modes, policy])
+    assert cue.lookup(TOMATO, context="before").mode == "fast"
+    assert cue.lookup(TOMATO, mode="bm25").mode == "bm25"
+    assert cue.advise(say(TOMATO)).mode == "fast"
+    assert cue.advise(say(TOMATO), mode="bm25").mode == "bm25"
+    [(lookup, *rest), (turn, *_)] = policy.turns
+    assert rest == ["bm25", 8]
+    assert (lookup.user_text, lookup.context) == (TOMATO, "before")
+    assert turn.user_text == TOMATO
+
+
+@pytest.mark.parametrize("answer", [None, "", RuntimeError("no idea")])
+def test_a_mode_policy_without_an_answer_leaves_the_default(garden, answer):
+    cue = SkillCue(garden, plugins=[ModePolicy(answer)])
+    assert cue.lookup(TOMATO).mode == cue.advise(say(TOMATO)).mode == "bm25"
+
+
+@pytest.mark.parametrize("answer", ["fsat", 3, ["bm25"]])
+def test_a_mode_policy_with_an_unknown_mode_is_a_mistake_to_be_seen(garden, answer):
+    cue = SkillCue(garden, plugins=[ModePolicy(answer)])
+    for ask in (lambda: cue.lookup(TOMATO), lambda: cue.advise(say(TOMATO))):
+        with pytest.raises(UnknownModeError, match="Available modes: bm25"):
+            ask()
+
+
+class Registers:
+    def __init__(self, *names: Any, error: Exception | None = None) -> None:
+        self.names = names
+        self.error = error
+
+    @hookimpl
+    def skillcue_register_retrievers(self, register: Any) -> None:
+        for name in self.names:
+            register(name, "no.such.module:factory")
+        if self.error:
+            raise self.error
+
+
+class AlsoRegisters(Registers):
+    pass
+
+
+def test_two_plugins_with_one_mode_are_an_error_that_names_both(garden):
+    with pytest.raises(PluginError, match=r"'mine'.*Registers.*Registers"):
+        SkillCue(garden, plugins=[Registers("mine"), AlsoRegisters("mine")])
+    with pytest.raises(PluginError, match=r"'bm25'.*builtin|builtin.*'bm25'"):
+        SkillCue(garden, plugins=[Registers("bm25")])
+
+
+@pytest.mark.parametrize("plugin", [Registers(3), Registers(""), Registers(error=OSError("x"))])
+def test_a_registration_that_fails_names_its_plugin(garden, plugin):
+    with pytest.raises(PluginError, match="Registers"):
+        SkillCue(garden, plugins=[plugin])
+
+
+def test_a_mode_that_cannot_be_imported_says_so_when_it_is_used(garden):
+    cue = SkillCue(garden, plugins=[Registers("mine")])
+    assert cue.modes == ("bm25", "mine")
+    for ask in (lambda: cue.lookup("x", mode="mine"), lambda: cue.advise(say("x"), mode="mine")):
+        with pytest.raises(PluginError, match=r"no\.such\.module:factory.*cannot be imported"):
+            ask()
+
+
+# sources
+
+
+class Database:
+    """A source that is not a folder, and that changes."""
+
+    label = "db"
+    trust = "untrusted"
+
+    def __init__(self) -> None:
+        self.rows = {"row-one": "The first row about gardens."}
+
+    def scan(self, previous: SourceScan | None) -> SourceScan:
+        skills = tuple(
+            Skill(f"{name}@{name}", name, text, source="db", trust="untrusted")
+            for name, text in self.rows.items()
+        )
+        scan = SourceScan(skills, (), str(sorted(self.rows.items())))
+        return previous if previous and previous.fingerprint == scan.fingerprint else scan
+
+    def read_body(self, skill: Skill) -> str:
+        return f"Body of {skill.name}."
+
+    def base_dir(self, skill: Skill) -> Path | None:
+        return None
+
+
+class Opens:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.specs: list[str] = []
+
+    @hookimpl
+    def skillcue_open_source(self, spec: str) -> Any:
+        self.specs.append(spec)
+        return self.answer if spec.startswith("db://") else None
+
+
+def test_a_plugin_opens_what_is_not_a_folder(garden):
+    database = Database()
+    opener = Opens(database)
+    cue = SkillCue([garden, "db://server//skills"], plugins=[opener])
+    assert opener.specs == ["db://server//skills"]
+    assert cue.load("row-one").text == "Body of row-one."
+    assert [hit.skill.name for hit in cue.lookup("first row").hits] == ["row-one"]
+    assert cue.advise(say("use row-one")).decision == "abstain"  # untrusted
+    database.rows["row-two"] = "A second row."
+    assert "row-two" in [skill.name for skill in cue.list()]
+
+
+def test_nobody_opens_it(garden):
+    with pytest.raises(LibraryNotFoundError, match="git:"):
+        SkillCue("git://server/skills", plugins=[Opens(Database())])
+    with pytest.raises(ConfigurationError, match="must answer a SkillSource"):
+        SkillCue("db://server", plugins=[Opens("text")])
+
+
+def test_sources_of_every_kind_together(garden):
+    in_memory = StaticSource("mine", [Skill("", "in-memory", "Kept in memory.")])
+    cue = SkillCue([garden, str(garden / "bee-hotel"), in_memory, Database()])
+    assert {"bee-hotel", "in-memory", "row-one"} < {skill.name for skill in cue.list()}
+    assert len(cue.list()) == 10
