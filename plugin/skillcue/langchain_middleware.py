@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from skillcue.langchain_nudge import nudged_system, nudged_user
 from skillcue.langchain_run import advice_event, current_run
-from skillcue.langchain_state import RECORDS_KEY, merge_records
+from skillcue.langchain_state import RECORDS_KEY, newer_records
 from skillcue.langchain_tools import skill_tools
 from skillcue.placement import Placement, own_advice_message, place
 from skillcue.push.advisor import Advisor, Plan
@@ -159,7 +159,7 @@ def _records(request: ModelRequest[Any], key: str) -> Any:
 
 def _state_schema(key: str) -> Any:
     """A state with one private key; the reducer comes last, where LangGraph looks for it."""
-    annotation = NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr, merge_records]]
+    annotation = NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr, newer_records]]
     namespace = {"__annotations__": {key: annotation}, "__module__": __name__}
     metaclass: Any = type(AgentState)  # a class statement cannot take the key from a variable
     return metaclass("SkillState", (AgentState,), namespace)

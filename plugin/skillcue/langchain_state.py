@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from skillcue.push.memo import bounded_records
 
-__all__ = ["RECORDS_KEY", "merge_records"]
+__all__ = ["RECORDS_KEY", "newer_records"]
 
 RECORDS_KEY = "skillcue_turns"
 """State key of the records."""
 
 
-def merge_records(
+def newer_records(
     old: Mapping[str, Sequence[str]] | None, new: Mapping[str, Sequence[str]] | None
 ) -> dict[str, list[str]]:
-    """Reducer: the newer record of each turn, bounded; parallel branches may both write."""
-    merged = {key: list(record) for key, record in (old or {}).items()}
-    for key, record in (new or {}).items():
-        merged.pop(key, None)
-        merged[key] = list(record)
-    return bounded_records(merged)
+    """Reducer: a newer set of records is complete and takes the place of the older one.
+
+    Of two that parallel branches write in one step, either is right: both are about the same turns.
+    """
+    chosen = new or old or {}
+    return bounded_records({key: list(record) for key, record in chosen.items()})

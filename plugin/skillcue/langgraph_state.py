@@ -10,12 +10,12 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field, create_model
 from typing_extensions import TypedDict, is_typeddict
 
-from skillcue.langchain_state import merge_records
+from skillcue.langchain_state import newer_records
 from skillcue.placement import remove_advice
 
 __all__ = ["extended_schema", "node_schema", "read_key", "stripped_output", "with_messages"]
 
-Records = Annotated[dict[str, list[str]], merge_records]
+Records = Annotated[dict[str, list[str]], newer_records]
 
 
 def node_schema(messages_key: str, records_key: str, private: Mapping[str, Any]) -> Any:

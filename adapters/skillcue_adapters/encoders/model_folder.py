@@ -27,7 +27,7 @@ from skillcue_adapters.encoders.pins import Manifest
 from skillcue_adapters.encoders.prompts import Prompts, prompts_from
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["DEFAULT_MAX_TOKENS", "POOLINGS", "ModelFolder", "read_model_folder"]
+__all__ = ["DEFAULT_MAX_TOKENS", "POOLINGS", "ModelFolder", "read_json", "read_model_folder"]
 
 POOLINGS = ("mean", "cls", "lasttoken")
 """Ways to make one vector of a vector for each token."""
@@ -81,11 +81,11 @@ def read_model_folder(path: Path) -> ModelFolder:
     """
     model = _model_file(path)
     root = _root_of(model)
-    modules = _read_json(root / "modules.json", [])
+    modules = read_json(root / "modules.json", [])
     others = [m["type"] for m in modules if m["type"].rsplit(".", 1)[-1] not in _KNOWN_MODULES]
     if others:
         raise _unsupported(root, f"its modules.json lists {others[0]}")
-    if _read_json(root / "sentence_bert_config.json", {}).get("do_lower_case"):
+    if read_json(root / "sentence_bert_config.json", {}).get("do_lower_case"):
         raise _unsupported(root, "sentence_bert_config.json asks for lower case")
     return ModelFolder(
         name=f"onnx:{root.name}",
@@ -93,7 +93,7 @@ def read_model_folder(path: Path) -> ModelFolder:
         tokenizer=root / "tokenizer.json",
         pooling=_pooling(root),
         max_tokens=_max_tokens(root),
-        prompts=prompts_from(_read_json(root / "config_sentence_transformers.json", {}), root.name),
+        prompts=prompts_from(read_json(root / "config_sentence_transformers.json", {}), root.name),
     )
 
 
@@ -125,7 +125,7 @@ def _root_of(model: Path) -> Path:
 
 def _pooling(root: Path) -> str:
     path = root / "1_Pooling" / "config.json"
-    config = _read_json(path, None)
+    config = read_json(path, None)
     if config is None:
         log.info("%s does not exist: the vectors of the tokens are averaged", path)
         return "mean"
@@ -144,16 +144,21 @@ def _pooling(root: Path) -> str:
 
 def _max_tokens(root: Path) -> int:
     written = (
-        _read_json(root / "sentence_bert_config.json", {}).get("max_seq_length"),
-        _read_json(root / "tokenizer_config.json", {}).get("model_max_length"),
-        _read_json(root / "config.json", {}).get("max_position_embeddings"),
+        read_json(root / "sentence_bert_config.json", {}).get("max_seq_length"),
+        read_json(root / "tokenizer_config.json", {}).get("model_max_length"),
+        read_json(root / "config.json", {}).get("max_position_embeddings"),
     )
     # Some tokenizers say 10^30 for "no limit".
     limits = [int(limit) for limit in written if limit and limit < 10**6]
     return min(limits, default=DEFAULT_MAX_TOKENS)
 
 
-def _read_json(path: Path, default: Any) -> Any:
+def read_json(path: Path, default: Any) -> Any:
+    """What a JSON file holds; `default` where there is no such file.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
     try:
         return json.loads(path.read_text("utf-8"))
     except FileNotFoundError:

@@ -20,6 +20,7 @@ __all__ = [
     "Rows",
     "available_threads",
     "checked_texts",
+    "encodable",
     "fill_rows",
     "report_cut",
     "runtime",
@@ -54,6 +55,11 @@ def checked_texts(texts: Sequence[str]) -> list[str]:
         if not isinstance(item, str):
             raise TypeError(f"cannot encode a {type(item).__name__}, only text")
     return found
+
+
+def encodable(text: str) -> str:
+    """`text` with lone surrogates replaced, which have no UTF-8 form and no tokenizer takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def unit(vector: NDArray[Any]) -> Rows:

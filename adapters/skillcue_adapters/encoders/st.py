@@ -7,8 +7,10 @@ in the Hugging Face cache of this machine.
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 import os
-import re
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +22,8 @@ import numpy as np
 from skillcue_adapters.encoders.model_folder import read_json
 from skillcue_adapters.encoders.per_process import PerProcess
 from skillcue_adapters.encoders.pins import sha256_of
-from skillcue_adapters.encoders.prompts import Prompts, prompts_from
-from skillcue_adapters.encoders.rows import Rows, checked_texts, runtime, unit
+from skillcue_adapters.encoders.prompts import prompts_from
+from skillcue_adapters.encoders.rows import Rows, checked_texts, encodable, runtime, unit
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -31,26 +33,24 @@ _VERSION = 1
 """Raised whenever the code here changes a vector."""
 
 _CACHE_ENV = "SENTENCE_TRANSFORMERS_HOME"
-_HOME_ORGANISATION = "sentence-transformers"
-_SNAPSHOT = re.compile(r"[0-9a-f]{40}")
-_NOT_READ = {".md", ".h5", ".ot", ".msgpack", ".gitattributes"}
-"""Files beside a model that PyTorch does not load: documentation, weights of other frameworks."""
-_NOT_ENTERED = {"onnx", "openvino", ".cache", ".git"}
+_NOT_READ = {".md", ".h5", ".ot", ".msgpack"}
+"""Files of a model folder that PyTorch does not read: documentation, other frameworks' weights."""
+_NOT_ENTERED = {"onnx", "openvino"}
+
+log = logging.getLogger("skillcue.encoders")
 
 
 class SentenceTransformersEncoder:
-    """An `Encoder` over a sentence-transformers model. Safe to share between threads.
-
-    It can be pickled, and used in a forked child as long as the parent had not encoded anything
-    before the fork: PyTorch's threads do not survive one.
+    """An `Encoder` over a sentence-transformers model. Safe to share between threads, to fork and
+    to pickle.
 
     Args:
         model: A folder, or the id of a model in the Hugging Face cache (``org/name``; without
             ``org`` it is sentence-transformers).
-        device: Where PyTorch computes. ``cpu`` by default, so that vectors do not depend on
-            the machine.
-        batch_size: Texts in one forward pass. With 1 a vector is equal to the bit alone and among
-            others; more is faster on a GPU and differs in the last digits.
+        device: Where PyTorch computes. ``cpu`` by default, so that vectors do not depend on what
+            the machine has.
+        batch_size: Texts in one forward pass. With 1, a vector is equal to the last bit alone and
+            among others; more is faster on a GPU and differs in the last digits.
 
     Raises:
         ConfigurationError: The model is not on disk.
@@ -58,28 +58,27 @@ class SentenceTransformersEncoder:
     """
 
     def __init__(self, model: str, device: str = "cpu", batch_size: int = 1) -> None:
-        self._folder, self._revision = _found(model)
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError("sentence-transformers", "neural")
         self._args = (model, device, batch_size)
-        self._device = device
-        self._batch_size = batch_size
+        self._folder = _folder_of(model)
         config = read_json(self._folder / "config_sentence_transformers.json", {})
         self._prompts = prompts_from(config, model)
+        self._pid = os.getpid()
         self._loaded = PerProcess(self._load)
-        self._loading_pid: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._args
 
     @cached_property
     def fingerprint(self) -> str:
-        """Revision or files of the model, prompts, device, batch size, libraries' versions."""
+        """Files of the model, prompts, device, batch size, libraries' versions."""
         return fingerprint(
             "sentence-transformers",
             _VERSION,
-            self._revision or _digests(self._folder),
+            _digests(self._folder),
             [self._prompts.query, self._prompts.document],
-            self._device,
-            self._batch_size,
+            self._args[1:],
             runtime("sentence-transformers", "transformers", "torch", "tokenizers"),
         )
 
@@ -106,8 +105,99 @@ class SentenceTransformersEncoder:
         model = self._loaded.get()
         rows = np.zeros((len(listed), model.dim), dtype=np.float32)
         filled = [index for index, text in enumerate(listed) if text.strip()]
-        if filled:
-            found = model.encode(method, [listed[i] for i in filled], prompt, self._batch_size)
-            for index, vector in zip(filled, found, strict=True):
-                rows[index] = unit(vector)
+        found = model.encode(method, [encodable(listed[i]) for i in filled], prompt)
+        for index, vector in zip(filled, found, strict=True):
+            rows[index] = unit(vector)
         return rows
+
+    def _load(self) -> _Model:
+        forked = self._pid != os.getpid() and "torch" in sys.modules
+        _, device, batch_size = self._args
+        return _Model(self._folder, device, batch_size, one_thread=forked)
+
+
+def build(argument: str) -> SentenceTransformersEncoder:
+    """Factory of ``st:model``; a path may begin with ``~``.
+
+    Raises:
+        ConfigurationError: The model is not on disk.
+        MissingExtraError: sentence-transformers is not installed.
+    """
+    if not argument:
+        raise ConfigurationError(
+            "Encoder 'st' needs a model.", "Name its folder or its id: st:org/name."
+        )
+    return SentenceTransformersEncoder(argument)
+
+
+class _Model:
+    """A loaded model: what exists once in a process."""
+
+    def __init__(self, folder: Path, device: str, batch_size: int, one_thread: bool) -> None:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        if one_thread:
+            # PyTorch's worker threads stayed in the parent; a child that calls for them waits
+            # for ever. DataLoader workers of PyTorch do the same.
+            torch.set_num_threads(1)
+            log.info("encoding in a forked process: PyTorch uses one thread here")
+        self._lock = Lock()
+        self._batch_size = batch_size
+        try:
+            self._model = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        except Exception as error:  # any file of the folder, and any library below, may be at fault
+            raise ConfigurationError(
+                f"{folder} cannot be loaded as a sentence-transformers model: "
+                f"{type(error).__name__}: {error}.",
+                "Is it complete, and made for the installed version?",
+            ) from error
+        self.dim = len(self.encode("encode_query", ["a"], "")[0])
+
+    def encode(self, method: str, texts: list[str], prompt: str) -> Any:
+        """Array of shape ``(len(texts), dim)``; not normalised."""
+        if not texts:
+            return []
+        with self._lock:
+            return getattr(self._model, method)(
+                texts, prompt=prompt, batch_size=self._batch_size, show_progress_bar=False
+            )
+
+
+def _folder_of(model: str) -> Path:
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        folder = _cached(model)
+    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+        raise ConfigurationError(
+            f"{folder} holds no model.", "It must have a modules.json or a config.json."
+        )
+    return folder
+
+
+def _cached(model: str) -> Path:
+    """Folder of a model id in the Hugging Face cache; asks no server."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    model_id = model if "/" in model else f"sentence-transformers/{model}"
+    try:
+        return Path(
+            snapshot_download(model_id, cache_dir=os.environ.get(_CACHE_ENV), local_files_only=True)
+        )
+    except (LocalEntryNotFoundError, HFValidationError) as error:
+        raise ConfigurationError(
+            f"There is no model {model!r} on this machine: no such folder, and {model_id} is not "
+            "in the Hugging Face cache.",
+            f"skillcue downloads no models. Fetch it once: hf download {model_id}",
+        ) from error
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix not in _NOT_READ and not path.name.startswith(".")
+    ]
+    read = [path for path in files if not _NOT_ENTERED & {*path.relative_to(folder).parts[:-1]}]
+    return sha256_of(read, folder)

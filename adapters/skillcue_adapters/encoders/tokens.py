@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillcue_adapters.encoders.rows import encodable
 from skillcue_hooks.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Tokens:
 
     def split(self, text: str, prompt: str = "") -> Pieces:
         """Tokens of `prompt` and `text` together; none for a text that is blank."""
-        head = _encodable(text[: self._max_chars])
+        head = encodable(text[: self._max_chars])
         if not head.strip():
             return Pieces([], cut=len(text) > self._max_chars)
         encoding = self._tokenizer.encode(prompt + head, add_special_tokens=self._special)
@@ -71,7 +72,3 @@ def _read(path: Path) -> Tokenizer:
             f"Tokenizer {path} cannot be read: {error}.", "It must be a tokenizer.json file."
         ) from error
 
-
-def _encodable(text: str) -> str:
-    """`text` with lone surrogates replaced, which have no UTF-8 form."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text

@@ -8,13 +8,23 @@ again in a fresh process, and every request stays a byte prefix of the next one.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from skillcue.push.budget import active_turns
 from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
-from skillcue.push.memo import Decided, Memo, MemoKey, Records, bounded_records, read_record
+from skillcue.push.memo import (
+    OFFER_BYTES,
+    Decided,
+    Memo,
+    MemoKey,
+    Records,
+    bounded_records,
+    read_record,
+    record_size,
+)
 from skillcue.push.messages import MessageView, view_messages
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn, loaded_skills, skill_version, user_turns
@@ -63,6 +73,7 @@ class _Run:
     turns: Sequence[UserTurn]
     records: Records
     requested: str | None
+    recorded: int  # index of the newest turn the thread has a record of, -1 where it has none
 
     def key(self, index: int, *more: str) -> MemoKey:
         """What the memo knows a turn by: all messages up to it, and what may be seen."""
@@ -151,7 +162,9 @@ class Advisor:
         if not turns:
             return Plan()
         snapshot = self._host.snapshot()
-        run = _Run(snapshot, self._host.scope(run_context, snapshot), views, turns, records, mode)
+        scope = self._host.scope(run_context, snapshot)
+        known = (i for i, turn in enumerate(turns) if read_record(records, turn.key))
+        run = _Run(snapshot, scope, views, turns, records, mode, max(known, default=-1))
         decisions: list[Decided] = []
         fresh = False
         for index in range(len(turns)):
@@ -170,8 +183,8 @@ class Advisor:
     def _settle(self, run: _Run, index: int, before: Sequence[Decided]) -> tuple[Decided, bool]:
         """The decision on a turn, and whether it was made just now."""
         decided = self._recall(run, index)
-        if decided is None and index < self._history_start(len(run.turns)):
-            decided = _SILENT
+        if decided is None and index < max(run.recorded, self._history_start(len(run.turns))):
+            decided = _SILENT  # too far back, or before a record: silent then, or replayed no more
         if decided is not None:
             return decided, False
         with self._memo.deciding(run.asked_key(index)):
@@ -268,7 +281,7 @@ class Advisor:
     def _turn(self, run: _Run, index: int, before: Sequence[Decided]) -> Turn:
         turn = run.turns[index]
         loaded = self._loaded(run, turn.position)
-        return read_turn(turn, run.snapshot, run.scope, self._shown(before), loaded)
+        return read_turn(turn, run.snapshot, run.scope, self._shown(before, run.turns), loaded)
 
     def _render(self, run: _Run, mode: str, ids: Sequence[str]) -> Decided:
         """A decision made earlier, in the words of the present library.
@@ -287,15 +300,27 @@ class Advisor:
             shown=tuple(skill.id for skill in kept),
         )
 
-    def _shown(self, before: Sequence[Decided]) -> frozenset[str]:
+    def _shown(self, before: Sequence[Decided], turns: Sequence[UserTurn]) -> frozenset[str]:
         """Ids of skills that the advice still replayed on earlier turns names."""
-        active = active_turns([d.tokens for d in before], self._settings.tokens_replayed)
         return frozenset(
             skill_id
-            for decided, is_active in zip(before, active, strict=True)
-            if is_active
+            for decided, active in zip(before, self._active(turns, before), strict=True)
+            if active
             for skill_id in decided.shown
         )
+
+    def _active(self, turns: Sequence[UserTurn], decisions: Sequence[Decided]) -> list[bool]:
+        """Which turns' advice is still replayed: as much as the request and the record hold.
+
+        Both limits count, so that a process that finds nothing but the record replays the same.
+        """
+        limit = self._settings.tokens_replayed
+        costs = []
+        for turn, decided in zip(turns, decisions, strict=False):
+            size = record_size(turn.key, [decided.mode, *decided.skill_ids])
+            share = math.ceil(size * limit / OFFER_BYTES) if decided.durable else 0
+            costs.append(max(decided.tokens, share) if decided.tokens else 0)
+        return active_turns(costs, limit)
 
     def _loaded(self, run: _Run, end: int) -> frozenset[str]:
         """Ids of skills whose present text was loaded before message `end`.
@@ -315,20 +340,24 @@ class Advisor:
     def _placements(
         self, turns: Sequence[UserTurn], decisions: Sequence[Decided]
     ) -> tuple[tuple[int, str], ...]:
-        active = active_turns([d.tokens for d in decisions], self._settings.tokens_replayed)
         return tuple(
             (turn.position, decided.text)
-            for turn, decided, is_active in zip(turns, decisions, active, strict=True)
-            if is_active
+            for turn, decided, active in zip(
+                turns, decisions, self._active(turns, decisions), strict=True
+            )
+            if active
         )
 
     def _records(
         self, turns: Sequence[UserTurn], decisions: Sequence[Decided]
     ) -> dict[str, list[str]]:
+        """What is needed to replay this request: advice that is replayed no more needs no record."""
         records = {
             turn.key: [decided.mode, *decided.skill_ids]
-            for turn, decided in zip(turns, decisions, strict=True)
-            if decided.durable
+            for turn, decided, active in zip(
+                turns, decisions, self._active(turns, decisions), strict=True
+            )
+            if decided.durable and (active or not decided.tokens)
         }
         return bounded_records(records)
 

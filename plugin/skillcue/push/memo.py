@@ -13,10 +13,21 @@ from typing import Any
 from skillcue.push.settings import MAX_K
 from skillcue_hooks import Advice
 
-__all__ = ["Decided", "Memo", "MemoKey", "Records", "bounded_records", "read_record"]
+__all__ = [
+    "OFFER_BYTES",
+    "Decided",
+    "Memo",
+    "MemoKey",
+    "Records",
+    "bounded_records",
+    "read_record",
+    "record_size",
+]
 
 RECORD_BYTES = 1_000
 """Size of what is persisted for a thread, as JSON, bytes. Not a setting: threads outlive one."""
+OFFER_BYTES = 800
+"""Share of it that turns with advice may take; the rest is for the newest turn, bytes."""
 
 Records = Mapping[str, Sequence[str]]
 """``{turn key: [mode, skill id, ...]}``: plain JSON, all that a thread ever persists."""
@@ -105,20 +116,27 @@ def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
     return record[0], tuple(record[1:])
 
 
-def bounded_records(records: Records) -> dict[str, list[str]]:
-    """The newest records whose JSON text fits in `RECORD_BYTES`, in their order.
+def record_size(key: str, record: Sequence[str]) -> int:
+    """Size of one record in what is persisted, bytes."""
+    text = json.dumps({key: list(record)}, ensure_ascii=False)
+    return len(text.encode("utf-8", "surrogatepass"))
 
-    One that would not fit alone is left out and does not push out the others.
+
+def bounded_records(records: Records) -> dict[str, list[str]]:
+    """The records that fit in `RECORD_BYTES`, in their order.
+
+    The newest one comes first: a resumed turn needs its mode. Then those that name skills, newer
+    ones before older, because replay needs them. A turn that stayed silent needs no record to
+    stay silent; such records fill what room is left.
     """
-    kept: list[tuple[str, list[str]]] = []
+    items = list(records.items())
+    last = len(items) - 1
+    order = sorted(range(len(items)), key=lambda i: (i != last, len(items[i][1]) < 2, -i))
+    kept: set[int] = set()
     room = RECORD_BYTES - 2
-    for key, record in reversed(list(records.items())):
-        text = json.dumps({key: list(record)}, ensure_ascii=False)
-        size = len(text.encode("utf-8", "surrogatepass"))
-        if size > RECORD_BYTES - 2:
-            continue
-        if size > room:
-            break
-        room -= size
-        kept.append((key, list(record)))
-    return dict(reversed(kept))
+    for position in order:
+        size = record_size(*items[position])
+        if size <= room:
+            room -= size
+            kept.add(position)
+    return {key: list(record) for i, (key, record) in enumerate(items) if i in kept}

@@ -75,7 +75,7 @@ def user_turns(views: Sequence[MessageView], context_chars: int) -> tuple[UserTu
 
     Args:
         views: The messages.
-        context_chars: At most this many characters of earlier messages are kept as context.
+        context_chars: At most this many characters of earlier user messages are kept as context.
     """
     turns: list[UserTurn] = []
     keys: set[str] = set()
@@ -86,9 +86,7 @@ def user_turns(views: Sequence[MessageView], context_chars: int) -> tuple[UserTu
         text = strip_advice(view.text) if view.role == "user" else view.text
         _extend(chain, view, text)
         if view.role != "user" or view.system_made:
-            if view.role == "assistant" and text:
-                said.append(text)
-            continue
+            continue  # what others said may hold whole skills, which would then find themselves
         run.append(text)
         if speaks_next == "user":
             continue
