@@ -1,12 +1,13 @@
-"""One check for optional frameworks: a missing one is an error with the install line."""
+"""Two checks at the front doors: is the framework installed, and is this a `SkillCue`?"""
 
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
-from skillcue_hooks.errors import MissingExtraError
+from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 
-__all__ = ["require"]
+__all__ = ["checked_cue", "require"]
 
 
 def require(module: str, package: str, extra: str) -> None:
@@ -26,3 +27,16 @@ def require(module: str, package: str, extra: str) -> None:
         raise MissingExtraError(package, extra) from error
     if found is None:
         raise MissingExtraError(package, extra)
+
+
+def checked_cue(cue: Any) -> Any:
+    """`cue` itself.
+
+    Raises:
+        ConfigurationError: It is no `SkillCue`, but for example the path of a folder.
+    """
+    if hasattr(cue, "plugins") and hasattr(cue, "advisor"):
+        return cue
+    raise ConfigurationError(
+        f"{cue!r} is a {type(cue).__name__}, not a SkillCue.", 'Pass SkillCue("skills/").'
+    )

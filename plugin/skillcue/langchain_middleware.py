@@ -17,6 +17,7 @@ from langchain.agents.middleware.types import (
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
+from skillcue.extras import checked_cue
 from skillcue.langchain_nudge import nudged_system, nudged_user
 from skillcue.langchain_run import advice_event, current_run
 from skillcue.langchain_state import RECORDS_KEY, newer_records
@@ -61,7 +62,7 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
         placement: Placement = "inline",
     ) -> None:
         super().__init__()
-        self._cue = cue
+        self._cue = checked_cue(cue)
         self._push = push
         self._name = name or f"SkillMiddleware{f'[{prefix}]' if prefix else ''}"
         self._records_key = f"{prefix}{RECORDS_KEY}"

@@ -13,6 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
+from skillcue.extras import checked_cue
 from skillcue.langchain_run import current_run
 from skillcue_hooks import Hit
 
@@ -36,7 +37,7 @@ class SkillRetriever(BaseRetriever):
     mode: str | None = None
 
     def __init__(self, cue: SkillCue | None = None, **fields: Any) -> None:
-        super().__init__(**{"cue": cue, **fields})
+        super().__init__(**{"cue": checked_cue(cue), **fields})
 
     def _get_relevant_documents(
         self,

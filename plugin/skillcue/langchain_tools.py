@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from skillcue.extras import checked_cue
 from skillcue.langchain_run import current_run
 from skillcue.pull import TOOL_DESCRIPTIONS, PullTools, ToolAnswer
 
@@ -31,6 +32,20 @@ class _Args(BaseModel):
 
     # Filled in by LangGraph's ToolNode and stripped from what a model may send.
     runtime: Annotated[Any, InjectedToolArg] = None
+
+
+def _explain(error: Any) -> str:
+    """A validation error in the words of the other errors: what is wrong, and what fits."""
+    wrong = error.errors()[0] if hasattr(error, "errors") else {}
+    argument = ".".join(str(part) for part in wrong.get("loc", ())) or "arguments"
+    if wrong.get("type") == "missing":
+        return f"Error: `{argument}` is missing. Pass it as {_KINDS.get(argument, 'text')}."
+    given = repr(wrong.get("input"))[:60]
+    return f"Error: `{argument}` is {given}. Pass {_KINDS.get(argument, 'text')}."
+
+
+_KINDS = {"k": "a whole number from 1", "offset": "a whole number from 0"}
+_KINDS["page"] = _KINDS["k"]
 
 
 class _LookupArgs(_Args):
@@ -56,7 +71,7 @@ class _SkillTool(BaseTool):
     messages_key: str = "messages"
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool = True
-    handle_validation_error: bool = True
+    handle_validation_error: Any = Field(default_factory=lambda: _explain)
 
     @abstractmethod
     def answer(self, runtime: Any, **arguments: Any) -> ToolAnswer:
@@ -135,7 +150,7 @@ def skill_tools(
         prefix: Put in front of the tools' names, for two libraries in one agent.
         messages_key: State key of the messages, for the "already loaded" answer.
     """
-    pull: PullTools = cue.tools(prefix)
+    pull: PullTools = checked_cue(cue).tools(prefix)
     shared: dict[str, Any] = {"pull": pull, "messages_key": messages_key}
     return [
         _SkillLookup(name=pull.lookup_name, description=TOOL_DESCRIPTIONS["lookup"], **shared),

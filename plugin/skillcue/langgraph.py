@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_type_hints
 
-from skillcue.extras import require
+from skillcue.extras import checked_cue, require
 
 require("langgraph.graph", "langgraph", "langgraph")
 
@@ -74,7 +74,7 @@ class SkillAdvisor:
         prefix: str = "",
         placement: Placement = "inline",
     ) -> None:
-        self._cue = cue
+        self._cue = checked_cue(cue)
         self._push = push
         self._messages_key = messages_key
         self._records_key = f"{prefix}{RECORDS_KEY}"
@@ -126,11 +126,12 @@ class SkillAdvisor:
         ):
 
             async def inner(state: Any, *args: Any, **kwargs: Any) -> Any:
-                return self._strip(await node(await self._aadvised_state(state), *args, **kwargs))
+                output = await node(await self._aadvised_state(state), *args, **kwargs)
+                return self._strip(output, state)
         else:
 
             def inner(state: Any, *args: Any, **kwargs: Any) -> Any:
-                return self._strip(node(self._advised_state(state), *args, **kwargs))
+                return self._strip(node(self._advised_state(state), *args, **kwargs), state)
 
         functools.update_wrapper(inner, node)
         inner.__annotations__ = self._annotations(node)
@@ -154,7 +155,15 @@ class SkillAdvisor:
     async def _aadvised_state(self, state: Any) -> Any:
         return await asyncio.to_thread(self._advised_state, state)
 
-    def _strip(self, output: Any) -> Any:
+    def _strip(self, output: Any, state: Any = None) -> Any:
+        """What the node returned, without advice, where it goes into the state.
+
+        A list that answers a state that is no list cannot be an update: it is a request, as
+        ``prompt`` callables of prebuilt agents make, and keeps its advice.
+        """
+        is_request = isinstance(output, list) and all(hasattr(item, "content") for item in output)
+        if is_request and not isinstance(state, list):
+            return output
         return stripped_output(output, self._messages_key)
 
     def _request(self, messages: list[Any], records: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from llama_index.core.agent.workflow import AgentWorkflow, BaseWorkflowAgent, Re
 from llama_index.core.agent.workflow.codeact_agent import CodeActAgent
 from llama_index.core.base.llms.types import ChatMessage
 
+from skillcue.extras import checked_cue
 from skillcue.llamaindex_messages import add_nudges, place_advice, read_request
 from skillcue.llamaindex_run import (
     RECORDS_KEY,
@@ -117,7 +118,7 @@ class _Hookup:
     def __init__(
         self, cue: SkillCue, *, push: bool, pull: bool, prefix: str, placement: Placement
     ) -> None:
-        self.cue = cue
+        self.cue = checked_cue(cue)
         self.push = push
         self.tools: Sequence[Any] = SkillToolSpec(cue, prefix).to_tool_list() if pull else ()
         self.names = cue.tools(prefix)

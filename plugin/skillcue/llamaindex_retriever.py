@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from skillcue.extras import checked_cue
 from skillcue_hooks import Hit
 from skillcue_hooks.errors import ConfigurationError
 
@@ -34,7 +35,7 @@ class SkillRetriever(BaseRetriever):
             raise ConfigurationError(f"k is {k}.", "Use 1 or more.")
         if mode is not None:
             cue.check_mode(mode)
-        self._cue = cue
+        self._cue = checked_cue(cue)
         self._k = k
         self._mode = mode
         super().__init__()

@@ -9,6 +9,7 @@ from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSp
 from llama_index.core.workflow import Context
 from pydantic import BaseModel, Field
 
+from skillcue.extras import checked_cue
 from skillcue.llamaindex_run import conversation, policy_context, store_mode, user_text
 from skillcue.pull import TOOL_DESCRIPTIONS, ToolAnswer
 from skillcue_hooks.errors import SkillcueError
@@ -57,7 +58,7 @@ class SkillToolSpec(BaseToolSpec):
     spec_functions: list[SPEC_FUNCTION_TYPE] = ["skill_lookup", "skill_load", "skill_list"]  # noqa: RUF012  # as the base class declares it
 
     def __init__(self, cue: "SkillCue", prefix: str = "") -> None:
-        self.cue = cue
+        self.cue = checked_cue(cue)
         self._pull = cue.tools(prefix)
         self._metadata = {
             "skill_lookup": ToolMetadata(

@@ -26,6 +26,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from llama_index.core.agent.workflow import FunctionAgent
 from support.langchain_models import StrictChatModel
+from support.modes import CountingModes
 
 from skillcue import SkillCue
 from skillcue.demo.bridge import LangChainLLM
@@ -90,6 +91,32 @@ def llamaindex_agents(cue: SkillCue, turns: int) -> None:
     loop.close()
 
 
+def loop_stall() -> None:
+    """Longest stall of the event loop while a search takes 300 ms, in a LangChain agent."""
+    modes = CountingModes("slow", delay=0.3)
+    with SkillCue(ROOT / "examples" / "skills", mode="slow", plugins=[modes], cache=False) as cue:
+        cue.wait_ready()
+        agent = create_agent(StrictChatModel(), [], middleware=[SkillMiddleware(cue)])
+        worst = 0.0
+
+        async def watch() -> None:
+            nonlocal worst
+            loop = asyncio.get_running_loop()
+            while True:
+                before = loop.time()
+                await asyncio.sleep(0.002)
+                worst = max(worst, loop.time() - before)
+
+        async def run() -> None:
+            watcher = asyncio.create_task(watch())
+            await agent.ainvoke({"messages": [HumanMessage(TEXTS[0])]})
+            watcher.cancel()
+
+        asyncio.run(run())
+    stall = round(worst * 1000, 1)
+    print(json.dumps({"what": "event loop stall during a 300 ms search", "worst_ms": stall}))
+
+
 def import_time(runs: int = 11) -> None:
     code = "import time; t = time.perf_counter(); import skillcue; print(time.perf_counter() - t)"
     times = [
@@ -106,6 +133,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=200)
     args = parser.parse_args()
     import_time()
+    loop_stall()
     with SkillCue(ROOT / "examples" / "skills", wait=True) as cue:
         langchain_agents(cue, args.turns)
         llamaindex_agents(cue, args.turns)

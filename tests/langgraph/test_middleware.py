@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def test_each_request_is_a_prefix_of_the_next(cue):
     for text in (PDF, THANKS, PODS):
         app.invoke(say(text), config())
     assert len(model.requests) == 5
-    for before, after in zip(model.requests, model.requests[1:], strict=False):
+    for before, after in itertools.pairwise(model.requests):
         assert wire(after).startswith(wire(before))
 
 
@@ -150,7 +151,7 @@ def test_a_resume_keeps_the_mode_and_the_bytes(example_skills):
         build(cue).invoke(Command(resume="yes"), config())
     assert [mode for mode, _ in modes.calls] == ["fast"]
     assert len(model.requests) == 3
-    for before, after in zip(model.requests, model.requests[1:], strict=False):
+    for before, after in itertools.pairwise(model.requests):
         assert wire(after).startswith(wire(before))
 
 
@@ -241,7 +242,7 @@ def test_two_libraries_in_one_agent(cue, tmp_path):
     assert 'travel_skill_load(name="visa-forms")' in text
     assert len(model.tool_names) == 6
     assert wire(model.requests[1]).startswith(wire(model.requests[0]))
-    assert [m.content for m in app.get_state(config()).values["messages"]][0] == PDF
+    assert app.get_state(config()).values["messages"][0].content == PDF
 
 
 def test_custom_event_once_a_turn(cue):
@@ -357,3 +358,25 @@ class TestDeepAgents:
         assert len(advised(main)) == 1
         assert "kubernetes-pod-debugging" in str(sub[-1].content)
         assert "meeting-minutes" not in str(main[0].content)  # the full list is gone
+
+
+def test_arguments_that_do_not_fit_are_explained(cue):
+    for arguments, expected in [
+        ({"query": "pdf", "k": "many"}, "`k` is 'many'. Pass a whole number from 1."),
+        ({}, "`query` is missing. Pass it as text."),
+        ({"query": ["pdf"]}, "`query` is ['pdf']. Pass text."),
+    ]:
+        model = StrictChatModel(script=[call("skill_lookup", **arguments)])
+        result = agent(cue, model).invoke(say(PDF), config())["messages"][2]
+        assert result.status == "error"
+        assert expected in result.content
+
+
+@pytest.mark.parametrize("wrong", ["skills/", None, 3])
+def test_something_else_than_a_cue_is_a_clear_error(wrong):
+    from skillcue.langchain import SkillRetriever, skill_tools
+    from skillcue.langgraph import SkillAdvisor
+
+    for build in (SkillMiddleware, SkillAdvisor, SkillRetriever, skill_tools):
+        with pytest.raises(ConfigurationError, match="not a SkillCue"):
+            build(wrong)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import operator
+import threading
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -115,7 +117,7 @@ def test_each_request_is_a_prefix_of_the_next_over_turns_tools_and_restarts(exam
             build(fresh, model, checkpointer=saver).invoke(say(text), config())
             requests += model.requests
     assert len(requests) == 12
-    for before, after in zip(requests, requests[1:], strict=False):
+    for before, after in itertools.pairwise(requests):
         assert wire(after).startswith(wire(before))
 
 
@@ -483,26 +485,14 @@ def test_twenty_concurrent_runs_never_share_a_mode(example_skills):
         assert mode == names[int(text.rsplit(" ", 1)[1]) % 4]
 
 
-async def test_a_slow_lookup_does_not_stall_the_event_loop(example_skills):
-    modes = CountingModes("slow", delay=0.3)
+async def test_searches_run_off_the_event_loop(example_skills):
+    """How long a slow one stalls the loop is measured by the benchmarks."""
+    modes = CountingModes("slow")
     with SkillCue(example_skills, mode="slow", plugins=[modes], cache=False) as cue:
-        cue.wait_ready()
         app = build(cue, StrictChatModel(script=[call("skill_lookup", query="merge pdf")]))
-        worst = 0.0
-
-        async def watch() -> None:
-            nonlocal worst
-            loop = asyncio.get_running_loop()
-            while True:
-                before = loop.time()
-                await asyncio.sleep(0.005)
-                worst = max(worst, loop.time() - before)
-
-        watcher = asyncio.create_task(watch())
         await app.ainvoke(say(PDF), config())
-        watcher.cancel()
-    assert len(modes.calls) == 2
-    assert worst < 0.15
+    assert len(modes.threads) == 2
+    assert threading.get_ident() not in modes.threads
 
 
 def test_what_a_thread_persists_is_small_and_plain(cue):
@@ -574,3 +564,14 @@ def test_nudge_for_a_graph_with_the_tools_and_no_push(example_skills):
     assert wire(model.requests[1]).startswith(wire(model.requests[0]))
     stored = app.get_state(config()).values["messages"]
     assert [m.content for m in stored] == [PDF, "done", THANKS, "done"]
+
+
+def test_a_wrapped_prompt_of_a_prebuilt_agent_keeps_its_advice(cue):
+    advisor = SkillAdvisor(cue)
+
+    def prompt(state: dict[str, Any]) -> list[Any]:
+        return list(state["messages"])
+
+    wrapped = advisor.wrap(prompt)
+    request = wrapped({"messages": [HumanMessage(PDF)]})
+    assert len(advice_in(request)) == 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
+import threading
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
@@ -16,39 +15,15 @@ from skillcue.llamaindex import SkillRetriever, with_skills
 PDF = "I have to fill in a PDF form for my visa application"
 
 
-async def longest_stall(work) -> float:
-    """Longest time the event loop did nothing else while `work` ran, seconds."""
-    worst, running = 0.0, True
-
-    async def watch() -> None:
-        nonlocal worst
-        last = time.perf_counter()
-        while running:
-            await asyncio.sleep(0.005)
-            now = time.perf_counter()
-            worst, last = max(worst, now - last), now
-
-    watcher = asyncio.create_task(watch())
-    await asyncio.sleep(0.02)
-    await work
-    running = False
-    await watcher
-    return worst
-
-
-async def test_a_slow_search_does_not_stall_the_event_loop(example_skills):
-    slow = CountingModes("slow", delay=0.3)
+async def test_searches_run_off_the_event_loop(example_skills):
+    """How long a slow one stalls the loop is measured by the benchmarks."""
+    modes = CountingModes("slow")
     llm = StrictLlm(script=[call("skill_lookup", query="pdf"), "done"])
-    with SkillCue(example_skills, mode="slow", plugins=[slow], cache=False) as cue:
-        cue.wait_ready()
-        await run_turn(FunctionAgent(llm=StrictLlm()), PDF)  # LlamaIndex loads its tokenizer
-        agent = with_skills(FunctionAgent(llm=llm), cue)
-        started = time.perf_counter()
-        stall = await longest_stall(run_turn(agent, PDF))
-        assert time.perf_counter() - started > 0.6, "push and pull both searched"
-        assert len(slow.calls) == 2
-        assert stall < 0.15
-        assert await longest_stall(SkillRetriever(cue).aretrieve(PDF)) < 0.15
+    with SkillCue(example_skills, mode="slow", plugins=[modes], cache=False) as cue:
+        await run_turn(with_skills(FunctionAgent(llm=llm), cue), PDF)
+        await SkillRetriever(cue).aretrieve(PDF)
+    assert len(modes.threads) == 3
+    assert threading.get_ident() not in modes.threads
 
 
 async def test_no_blocking_call_on_the_event_loop(example_skills, tmp_path):

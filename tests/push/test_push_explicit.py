@@ -114,6 +114,7 @@ def test_named(text, names, find):
         "is that my skill?",
         "My git skills are weak.",
         "bread-making, git-annex, on-call",
+        "The bakers' bread' is good.",
         # paths, URLs, code, longer identifiers
         "see /usr/share/pdf-forms",
         "see pdf-forms/README.md",

@@ -72,6 +72,8 @@ def test_evidence_is_the_largest_among_the_candidates():
     verdict = judge(ranking(9.0, 8.9, evidence=(0.0, 4.0), evidence_body=(2.0,)), 3, GATE)
     assert offered(verdict) == ["s0", "s1"]
     assert verdict.confidence == pytest.approx(2 * math.log1p(4.0))
+    found = ranking(9.0, 8.9, evidence=(1.0, 0.0), evidence_body=(0.0, 5.0))
+    assert judge(found, 3, GATE).confidence == pytest.approx(math.log1p(1.0) + math.log1p(5.0))
 
 
 @pytest.mark.parametrize(("z", "passes"), [(4.0, True), (3.99, False), (-1.0, False)])

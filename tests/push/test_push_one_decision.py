@@ -269,6 +269,14 @@ def test_malformed_records_count_as_none(cue, records):
     assert plan.records == expected.records
 
 
+@pytest.mark.parametrize("records", [3, "0", b"0", ["0"], object()])
+def test_records_of_no_known_shape_do_not_end_a_turn(cue, records):
+    advisor = cue.advisor("skill_load")
+    plans = [advisor.plan([say(TOMATO)], records=records) for _ in range(2)]
+    assert plans[0].placements == plans[1].placements != ()
+    assert not plans[1].fresh
+
+
 @pytest.mark.parametrize(
     "ids",
     [

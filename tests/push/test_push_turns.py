@@ -89,6 +89,7 @@ def test_a_turn_is_keyed_by_its_id_where_that_is_fit_to_be_stored():
 @pytest.mark.parametrize(
     "other",
     [
+        [user("auserb")],
         [user("a\x01user\x00\x00b")],
         [user("a", id="i"), user("b")],
         [user("a"), assistant(""), user("b")],

@@ -17,7 +17,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 __all__ = ["StrictChatModel", "call", "check_request", "wire"]
 
@@ -84,8 +84,8 @@ class StrictChatModel(BaseChatModel):
     model answers "done".
     """
 
-    script: list[Any] = []
-    tool_names: list[str] = []
+    script: list[Any] = Field(default_factory=list)
+    tool_names: list[str] = Field(default_factory=list)
     strict: bool = True
 
     _requests: list[list[BaseMessage]] = PrivateAttr(default_factory=list)

@@ -45,6 +45,7 @@ class CountingModes:
         self._delay = delay
         self.error = error
         self.calls: list[tuple[str, str]] = []
+        self.threads: list[int] = []
         self._lock = threading.Lock()
 
     @hookimpl
@@ -55,6 +56,7 @@ class CountingModes:
     def called(self, mode: str, query: Query) -> None:
         with self._lock:
             self.calls.append((mode, query.text))
+            self.threads.append(threading.get_ident())
         if self._delay:
             time.sleep(self._delay)
         if self.error:

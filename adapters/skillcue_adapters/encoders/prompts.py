@@ -39,7 +39,9 @@ def prompts_from(config: Mapping[str, object], model: str) -> Prompts:
         model: Name or folder of the model, for families that carry no prompts in their files.
     """
     written = config.get("prompts")
-    named = {str(k): str(v or "") for k, v in written.items()} if isinstance(written, Mapping) else {}
+    named = (
+        {str(k): str(v or "") for k, v in written.items()} if isinstance(written, Mapping) else {}
+    )
     if not any(named.values()):
         for pattern, query, document in _WELL_KNOWN:
             if pattern.search(model.rstrip("/\\")):

@@ -71,4 +71,3 @@ def _read(path: Path) -> Tokenizer:
         raise ConfigurationError(
             f"Tokenizer {path} cannot be read: {error}.", "It must be a tokenizer.json file."
         ) from error
-

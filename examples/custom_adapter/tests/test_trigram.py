@@ -1,9 +1,10 @@
 """The conformance suite that skillcue ships, on this package's retriever."""
 
 import pytest
+from skillcue_trigram.retriever import build, trigrams
+
 from skillcue_hooks import Query, RetrieverContext
 from skillcue_hooks.testing import RetrieverConformance, make_library, make_skill
-from skillcue_trigram.retriever import build, trigrams
 
 
 class TestTrigram(RetrieverConformance):
