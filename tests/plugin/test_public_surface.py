@@ -91,7 +91,11 @@ def test_every_name_in_all_exists(package):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if module.name.endswith("__main__"):
             continue
-        found = importlib.import_module(module.name)
+        try:
+            found = importlib.import_module(module.name)
+        except ModuleNotFoundError as error:  # a part for packages that are optional
+            assert not str(error.name).startswith("skillcue"), error
+            continue
         for name in getattr(found, "__all__", ()):
             assert hasattr(found, name), (module.name, name)
 

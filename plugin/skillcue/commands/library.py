@@ -20,7 +20,14 @@ from skillcue.library.source import FolderSource
 from skillcue.sources import SourceSpec
 from skillcue_hooks.errors import LibraryNotFoundError
 
-__all__ = ["DEFAULT_FOLDERS", "PROGRESS_FILES", "SKILLS_ENV", "Opened", "open_library"]
+__all__ = [
+    "DEFAULT_FOLDERS",
+    "PROGRESS_FILES",
+    "SKILLS_ENV",
+    "Opened",
+    "named_sources",
+    "open_library",
+]
 
 SKILLS_ENV = "SKILLCUE_SKILLS"
 """Folders to use when ``--skills`` is not given, separated as in ``PATH``."""

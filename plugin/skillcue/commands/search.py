@@ -12,7 +12,7 @@ from skillcue.push.budget import shorten
 from skillcue_hooks import Ranking
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["run"]
+__all__ = ["parse_filters", "run"]
 
 DESCRIPTION_CHARS = 160
 """Longest description in the table, characters; ``--json`` has all of it."""

@@ -44,6 +44,14 @@ class Document:
 def read_document(
     data: bytes, limits: ReadLimits, notes: Notes, size: int | None
 ) -> Document | None:
+    """The header fields and the body of a SKILL.md file; None where it is not text.
+
+    Args:
+        data: What was read of the file.
+        limits: Bounds; more than ``limits.file_bytes`` is cut off and noted.
+        notes: Takes everything that is not clean.
+        size: Size of the whole file in bytes, None where it is not known.
+    """
     total = max(len(data), size or 0)
     complete = total <= limits.file_bytes
     if not complete:

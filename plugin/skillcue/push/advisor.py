@@ -317,9 +317,11 @@ class Advisor:
         limit = self._settings.tokens_replayed
         costs = []
         for turn, decided in zip(turns, decisions, strict=False):
-            size = record_size(turn.key, [decided.mode, *decided.skill_ids])
-            share = math.ceil(size * limit / OFFER_BYTES) if decided.durable else 0
-            costs.append(max(decided.tokens, share) if decided.tokens else 0)
+            share = 0
+            if decided.tokens and decided.durable:
+                size = record_size(turn.key, [decided.mode, *decided.skill_ids])
+                share = math.ceil(size * limit / OFFER_BYTES)
+            costs.append(max(decided.tokens, share))
         return active_turns(costs, limit)
 
     def _loaded(self, run: _Run, end: int) -> frozenset[str]:
