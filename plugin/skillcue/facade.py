@@ -161,9 +161,11 @@ class SkillCue:
             UnknownModeError: The mode is not registered.
             ConfigurationError: `k` or `offset` is out of range, or a filter field is unknown.
         """
-        if k < 1 or offset < 0:
+        _check_text("text", text)
+        if not isinstance(k, int) or not isinstance(offset, int) or k < 1 or offset < 0:
             raise ConfigurationError(
-                f"k is {k} and offset is {offset}.", "Use k from 1 and offset from 0."
+                f"k is {k!r} and offset is {offset!r}.",
+                "Use whole numbers: k from 1 and offset from 0.",
             )
         wrong = set(filters or {}) - {"tag", "category", "source", "trust"}
         if wrong:
@@ -202,6 +204,7 @@ class SkillCue:
             SkillNotFoundError: No visible skill has that name.
             SkillFileError: The file or page does not exist.
         """
+        _check_text("name", name)
         snapshot = self.snapshot()
         loaded = load_skill(snapshot, name, file, page, self.scope(run_context or {}, snapshot))
         self.plugins.notify("skillcue_loaded", loaded=loaded)
@@ -417,6 +420,13 @@ class SkillCue:
                 first.remedy,
             )
         self._engine.retriever(self.default_mode, snapshot.library)
+
+
+def _check_text(argument: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ConfigurationError(
+            f"{argument} is a {type(value).__name__}.", f"Pass `{argument}` as text."
+        )
 
 
 def _check_types(push: object, modes: object, plugins: object, block_plugins: object) -> None:

@@ -364,3 +364,20 @@ def test_a_missing_extra_names_the_install_line(module):
 def test_push_settings_reach_the_advisor(garden):
     cue = SkillCue(garden, push=PushSettings(tokens_per_turn=20))
     assert cue.advise(SAY).reason == "the advice does not fit in the token budget"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda cue: cue.lookup(None),
+        lambda cue: cue.lookup("pdf", k="3"),
+        lambda cue: cue.lookup("pdf", k=1.5),
+        lambda cue: cue.lookup("pdf", k=None),
+        lambda cue: cue.lookup("pdf", offset="0"),
+        lambda cue: cue.load(None),
+        lambda cue: cue.load(3),
+    ],
+)
+def test_arguments_of_another_type_are_clear_errors(example_skills, ask):
+    with SkillCue(example_skills) as cue, pytest.raises(ConfigurationError, match="is"):
+        ask(cue)
