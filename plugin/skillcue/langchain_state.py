@@ -20,4 +20,6 @@ def newer_records(
     Of two that parallel branches write in one step, either is right: both are about the same turns.
     """
     chosen = new or old or {}
-    return bounded_records({key: list(record) for key, record in chosen.items()})
+    return bounded_records(
+        {key: record for key, record in chosen.items() if isinstance(record, list | tuple)}
+    )

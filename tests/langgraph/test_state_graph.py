@@ -575,3 +575,10 @@ def test_a_wrapped_prompt_of_a_prebuilt_agent_keeps_its_advice(cue):
     wrapped = advisor.wrap(prompt)
     request = wrapped({"messages": [HumanMessage(PDF)]})
     assert len(advice_in(request)) == 1
+
+
+def test_a_malformed_record_in_a_checkpoint_is_dropped():
+    from skillcue.langchain_state import newer_records
+
+    assert newer_records({"a": None, "b": ["bm25"], "c": 7}, {}) == {"b": ["bm25"]}
+    assert newer_records({"a": ["bm25"]}, {"b": ["bm25", "x@x"]}) == {"b": ["bm25", "x@x"]}

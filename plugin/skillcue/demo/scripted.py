@@ -33,7 +33,7 @@ _ASKS_TO_SEARCH = re.compile(
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-_LOADED = re.compile(r"\A\[skill (?P<id>\S+) version ")
+_LOADED = re.compile(r"\A\[skill (?P<id>.+?) version ")
 _FOUND = re.compile(r"^\d+\. (?P<name>.+?): ", re.MULTILINE)
 
 

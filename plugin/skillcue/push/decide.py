@@ -222,7 +222,8 @@ def _choose(explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit
     if not explicit:
         return _Choice(verdict.offered, verdict.rejected, verdict.reason)
     by_id = {hit.skill.id: hit for hit in ranking.hits}
-    named = [by_id.get(skill.id, Hit(skill, 0.0, 0)) for skill in explicit]
+    unranked = len(ranking.hits) + 1
+    named = [by_id.get(skill.id, Hit(skill, 0.0, unranked)) for skill in explicit]
     ids = {skill.id for skill in explicit}
     rejected = [Rejection(hit, "more were named than are offered") for hit in named[limit:]]
     rejected += [
