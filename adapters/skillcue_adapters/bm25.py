@@ -15,7 +15,6 @@ query alone; for turns of a conversation the turns before it change little.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -23,13 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from skillcue_adapters.analyzer import ANALYZER
-from skillcue_adapters.selection import SkillMasks, top_k
+from skillcue_adapters.normalization import spread
+from skillcue_adapters.scoring import Scored, ScoringRetriever
 from skillcue_adapters.settings import number, read_settings
 from skillcue_adapters.term_index import TermCounts, TermIndex, TermQuery, count_terms
-from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Skill
+from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 from skillcue_hooks.fingerprint import fingerprint
 
-__all__ = ["Bm25Retriever", "Bm25Settings", "build", "head_text"]
+__all__ = ["Bm25Retriever", "Bm25Settings", "LexicalView", "build", "head_text"]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
@@ -65,9 +65,20 @@ class Bm25Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
-    """One text scored against both fields."""
+class LexicalView:
+    """One text scored against both fields of every skill.
 
+    Attributes:
+        terms: Terms of the text and what each counts, repeats saturated.
+        head_query: `terms` in the columns of the head's index.
+        body_query: `terms` in the columns of the body's index.
+        head: BM25 of each head, 0 or more.
+        body: BM25 of each body, 0 or more.
+        total: Weighted sum of the two.
+        matched: Which skills share a term with the text.
+    """
+
+    terms: Mapping[str, float]
     head_query: TermQuery
     body_query: TermQuery
     head: Floats
@@ -76,7 +87,7 @@ class _View:
     matched: npt.NDArray[np.bool_]
 
 
-class Bm25Retriever:
+class Bm25Retriever(ScoringRetriever):
     """BM25 over head and body of every skill.
 
     Hits carry these signals, all of them about the text alone, never about the context:
@@ -97,7 +108,13 @@ class Bm25Retriever:
         mode: Name it is registered under.
         fingerprint: Identity of algorithm, analyzer and settings (hex).
         generation: Of the library it indexes.
+        skills: The library's, sorted by id: the order of every array.
+        head: Index of the heads; the empty library has none.
+        body: Index of the bodies; the empty library has none.
     """
+
+    head: TermIndex
+    body: TermIndex
 
     def __init__(
         self,
@@ -106,56 +123,58 @@ class Bm25Retriever:
         previous: Bm25Retriever | None = None,
         mode: str = "bm25",
     ) -> None:
-        self.mode = mode
-        self.fingerprint = fingerprint("bm25", VERSION, ANALYZER.fingerprint, asdict(settings))
-        self.generation = library.generation
+        identity = fingerprint("bm25", VERSION, ANALYZER.fingerprint, asdict(settings))
+        super().__init__(identity, library, mode)
         self.settings = settings
-        # Sums over the library and ties must not depend on the order skills arrive in.
-        self.skills = tuple(sorted(library.skills, key=lambda skill: skill.id))
-        self._ranking_fingerprint = fingerprint(self.fingerprint, self.generation)
-        self._masks = SkillMasks(self.skills)
         if self.skills:
             old_head, old_body = _reusable(previous)
-            self._head = self._index([head_text(skill) for skill in self.skills], old_head)
-            self._body = self._index([skill.body for skill in self.skills], old_body)
+            self.head = self._index([head_text(skill) for skill in self.skills], old_head)
+            self.body = self._index([skill.body for skill in self.skills], old_body)
 
-    def search(self, query: Query) -> Ranking:
-        """Rank the library for `query`; see `skillcue_hooks.protocols.Retriever`.
-
-        Raises:
-            ConfigurationError: A filter names a field that cannot be filtered by.
-        """
-        started = time.perf_counter()
-        allowed = self._masks.of(query)
-        if not self.skills:
-            return Ranking((), self.mode, self._ranking_fingerprint, time.perf_counter() - started)
-        view = self._view(query.text)
+    def score(self, query: Query) -> Scored:
+        """See `ScoringRetriever.score`."""
+        view = self.view(query.text)
         scores = view.total
         if query.context and self.settings.context_weight:
-            scores = scores + self.settings.context_weight * self._view(query.context).total
-        matched = view.matched if allowed is None else view.matched & allowed
-        best = top_k(scores, matched, query.offset + query.k)[query.offset :]
-        hits = self._hits(best, scores, view, query.offset)
-        total = int(np.count_nonzero(matched))
-        elapsed = time.perf_counter() - started
-        return Ranking(hits, self.mode, self._ranking_fingerprint, elapsed, total=total)
+            scores = scores + self.settings.context_weight * self.view(query.context).total
+        mean, deviation = spread(view.total)
 
-    def _index(self, texts: list[str], previous: TermCounts | None) -> TermIndex:
-        return TermIndex(count_terms(texts, previous), self.settings.k1, self.settings.b)
+        def signals(position: int) -> Mapping[str, float]:
+            total = float(view.total[position])
+            z = (total - mean) / deviation if deviation > 0.0 else 0.0
+            return {**self.field_signals(view, position), "z": z}
 
-    def _view(self, text: str) -> _View:
+        return Scored(scores, view.matched, signals)
+
+    def view(self, text: str) -> LexicalView:
+        """`text` against every skill. The library must not be empty."""
         terms = {
             term: _saturated(count, self.settings.k3)
             for term, count in ANALYZER.counts(self._within_limit(text)).items()
         }
-        head_query, body_query = self._head.encode(terms), self._body.encode(terms)
-        head, in_head = self._head.scores(head_query)
-        body, in_body = self._body.scores(body_query)
+        head_query, body_query = self.head.encode(terms), self.body.encode(terms)
+        head, in_head = self.head.scores(head_query)
+        body, in_body = self.body.scores(body_query)
         total = self.settings.head_weight * head + self.settings.body_weight * body
         matched = (in_head & (self.settings.head_weight > 0)) | (
             in_body & (self.settings.body_weight > 0)
         )
-        return _View(head_query, body_query, head, body, total, matched)
+        return LexicalView(terms, head_query, body_query, head, body, total, matched)
+
+    def field_signals(self, view: LexicalView, position: int) -> dict[str, float]:
+        """The signals of one skill, all but ``z``."""
+        evidence, matched = self.head.evidence_for(view.head_query, position)
+        evidence_body, _ = self.body.evidence_for(view.body_query, position)
+        return {
+            "head": float(view.head[position]),
+            "body": float(view.body[position]),
+            "evidence": evidence,
+            "evidence_body": evidence_body,
+            "matched": float(matched),
+        }
+
+    def _index(self, texts: list[str], previous: TermCounts | None) -> TermIndex:
+        return TermIndex(count_terms(texts, previous), self.settings.k1, self.settings.b)
 
     def _within_limit(self, text: str) -> str:
         limit = self.settings.query_limit_chars
@@ -164,37 +183,6 @@ class Bm25Retriever:
         log.info("%d of %d characters of the query are analysed", limit, len(text))
         half = limit // 2  # what is asked stands before a long paste or behind it
         return f"{text[:half]} {text[-half:]}"
-
-    def _hits(
-        self, best: npt.NDArray[np.int64], scores: Floats, view: _View, offset: int
-    ) -> tuple[Hit, ...]:
-        mean, deviation = float(view.total.mean()), float(view.total.std())
-        if view.total.min() == view.total.max():  # the mean of equal numbers is rounded
-            deviation = 0.0
-        return tuple(
-            Hit(
-                self.skills[position],
-                float(scores[position]),
-                rank,
-                self._signals(position, view, mean, deviation),
-            )
-            for rank, position in enumerate(best.tolist(), start=offset + 1)
-        )
-
-    def _signals(
-        self, position: int, view: _View, mean: float, deviation: float
-    ) -> Mapping[str, float]:
-        evidence, matched = self._head.evidence_for(view.head_query, position)
-        evidence_body, _ = self._body.evidence_for(view.body_query, position)
-        total = float(view.total[position])
-        return {
-            "head": float(view.head[position]),
-            "body": float(view.body[position]),
-            "evidence": evidence,
-            "evidence_body": evidence_body,
-            "matched": float(matched),
-            "z": (total - mean) / deviation if deviation > 0.0 else 0.0,
-        }
 
 
 def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
@@ -219,7 +207,7 @@ def head_text(skill: Skill) -> str:
 def _reusable(previous: Bm25Retriever | None) -> tuple[TermCounts | None, TermCounts | None]:
     if previous is None or not previous.skills:
         return None, None
-    return previous._head.counts, previous._body.counts
+    return previous.head.counts, previous.body.counts
 
 
 def _saturated(count: int, k3: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from skillcue_hooks.errors import ConfigurationError, UnknownSettingError
 
-__all__ = ["number", "read_settings"]
+__all__ = ["choice", "number", "read_settings"]
 
 T = TypeVar("T")
 
@@ -19,17 +19,23 @@ def number(default: float, low: float, high: float) -> Any:
     return dataclasses.field(default=default, metadata={"low": low, "high": high})
 
 
+def choice(default: str, *others: str) -> Any:
+    """A dataclass field for one of a few texts."""
+    return dataclasses.field(default=default, metadata={"options": (default, *others)})
+
+
 def read_settings(kind: type[T], given: Mapping[str, Any], mode: str) -> T:
     """An instance of the dataclass `kind`, defaults where `given` says nothing.
 
     Args:
-        kind: A dataclass whose fields are made by `number`.
+        kind: A dataclass whose fields are made by `number` and `choice`.
         given: Settings as the user wrote them.
         mode: Name of the retriever, for messages.
 
     Raises:
         UnknownSettingError: `given` names a field that `kind` has not.
-        ConfigurationError: A value is no number, not whole where it must be, or out of range.
+        ConfigurationError: A value is no number, not whole where it must be, out of range, or
+            none of the texts to choose from.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for name, value in given.items():
@@ -40,6 +46,22 @@ def read_settings(kind: type[T], given: Mapping[str, Any], mode: str) -> T:
 
 
 def _check(field: dataclasses.Field[Any], value: Any, mode: str) -> None:
+    if "options" in field.metadata:
+        _check_choice(field, value, mode)
+    else:
+        _check_number(field, value, mode)
+
+
+def _check_choice(field: dataclasses.Field[Any], value: Any, mode: str) -> None:
+    options = field.metadata["options"]
+    if not isinstance(value, str) or value not in options:
+        raise ConfigurationError(
+            f"Setting {field.name!r} of mode {mode!r} cannot be {value!r}.",
+            f"Give one of {', '.join(map(repr, options))} (default {field.default!r}).",
+        )
+
+
+def _check_number(field: dataclasses.Field[Any], value: Any, mode: str) -> None:
     low, high = field.metadata["low"], field.metadata["high"]
     whole = isinstance(field.default, int)
     fits = (

@@ -28,7 +28,10 @@ __all__ = [
     "TermQuery",
     "count_terms",
     "evidence_weights",
+    "generic_terms",
     "otsu_threshold",
+    "selected_counts",
+    "smooth_idf",
 ]
 
 SMALL_LIBRARY = 30
@@ -94,6 +97,14 @@ def count_terms(texts: Sequence[str], previous: TermCounts | None = None) -> Ter
     return _without_dead_columns(tuple(texts), vocabulary, wanted)
 
 
+def selected_counts(counts: TermCounts, documents: npt.NDArray[np.int64]) -> TermCounts:
+    """Counts of some of the documents, in the order of `documents`."""
+    if np.array_equal(documents, np.arange(len(counts.texts))):
+        return counts
+    texts = tuple(counts.texts[n] for n in documents.tolist())
+    return _without_dead_columns(texts, counts.vocabulary, counts.matrix[documents])
+
+
 def _count_matrix(texts: Sequence[str], vocabulary: dict[str, int]) -> Any:
     """Counts of `texts` as CSR; terms that are new get the next columns of `vocabulary`."""
     columns: list[int] = []
@@ -109,7 +120,7 @@ def _count_matrix(texts: Sequence[str], vocabulary: dict[str, int]) -> Any:
 
 
 def _without_dead_columns(
-    texts: tuple[str, ...], vocabulary: dict[str, int], matrix: Any
+    texts: tuple[str, ...], vocabulary: Mapping[str, int], matrix: Any
 ) -> TermCounts:
     alive = np.bincount(matrix.indices, minlength=len(vocabulary)) > 0
     if not alive.all():
@@ -196,13 +207,29 @@ def evidence_weights(document_frequency: npt.NDArray[Any], documents: int) -> Fl
     `GENERIC_WEIGHT`, divided by the value at df = 1. Unlike a score that is normalised within a
     candidate list it stays small when a query and the library share one accidental word.
     """
-    idf = np.log((documents + 1) / (document_frequency + 1)) + 1.0
+    idf = smooth_idf(document_frequency, documents)
     largest = math.log((documents + 1) / 2) + 1.0
     weights = idf * (1.0 - (document_frequency - 1) / max(documents, 1)) / largest
-    if documents >= SMALL_LIBRARY:
-        threshold = otsu_threshold(idf[document_frequency >= 2])
-        weights = np.where(idf < threshold, weights * GENERIC_WEIGHT, weights)
-    return weights
+    generic = generic_terms(document_frequency, documents)
+    return np.where(generic, weights * GENERIC_WEIGHT, weights)
+
+
+def smooth_idf(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
+    """``log((N + 1) / (df + 1)) + 1``: 1 for a term that occurs everywhere, never less."""
+    return np.log((documents + 1) / (document_frequency + 1)) + 1.0
+
+
+def generic_terms(document_frequency: npt.NDArray[Any], documents: int) -> npt.NDArray[np.bool_]:
+    """Which terms any skill might use: those whose idf lies below Otsu's threshold.
+
+    The threshold is that of the terms that occur in two documents or more; the many that occur
+    once would make a class of their own. Of fewer than `SMALL_LIBRARY` documents no term is
+    generic.
+    """
+    idf = smooth_idf(document_frequency, documents)
+    if documents < SMALL_LIBRARY:
+        return np.zeros(len(idf), dtype=np.bool_)
+    return np.asarray(idf < otsu_threshold(idf[document_frequency >= 2]))
 
 
 def otsu_threshold(values: Floats) -> float:

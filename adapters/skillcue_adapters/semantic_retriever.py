@@ -1,0 +1,123 @@
+"""A retriever that needs the vectors of its library: settings, encoding, query vectors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from skillcue_adapters.document_vectors import DocumentVectors, rows_of
+from skillcue_adapters.encoding import Encoding
+from skillcue_adapters.index.protocol import Rows, VectorStore
+from skillcue_adapters.scoring import Pending, Scored, ScoringRetriever
+from skillcue_adapters.semantic_index import ChunkLimits, TextPlan, plan_texts
+from skillcue_adapters.settings import choice, number
+from skillcue_hooks.contracts import Library, Query
+from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.protocols import Encoder, Retriever
+
+__all__ = ["SemanticRetriever", "SemanticSettings"]
+
+T = TypeVar("T")
+
+QUERY_MEMO = 512
+"""Texts of queries whose vectors are remembered: one context comes with many queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticSettings:
+    """Settings that modes with vectors have in common.
+
+    Attributes:
+        bodies: ``lexical`` encodes names, descriptions and tags; ``all`` also encodes the bodies
+            in chunks, about nine a skill.
+        context_weight: Weight of `Query.context`, 0 to 10.
+        chunk_chars: Characters of a chunk of a body.
+        chunks_per_skill: Chunks that are encoded, from the beginning of a body. A cut is logged.
+        inline_texts: Up to so many texts are encoded at once when they are new; more are encoded
+            in the background, and until they are, answers are lexical and marked as degraded.
+        batch_texts: Texts that are encoded at a time.
+    """
+
+    bodies: str = choice("lexical", "all")
+    context_weight: float = number(0.5, 0.0, 10.0)
+    chunk_chars: int = number(700, 50, 100_000)
+    chunks_per_skill: int = number(64, 1, 100_000)
+    inline_texts: int = number(512, 0, 10_000_000)
+    batch_texts: int = number(64, 1, 100_000)
+
+
+class SemanticRetriever(ScoringRetriever, Generic[T]):
+    """A retriever that makes an index of the vectors of its library.
+
+    Args:
+        kind: Name and version of the algorithm, and whatever else changes a ranking besides
+            encoder and settings.
+        library: What is indexed.
+        encoder: Gives the vectors.
+        settings: Settings of the mode.
+        previous: The retriever of the generation before; its vectors are reused.
+        vectors: Where vectors are looked up and put.
+        fallback: Gives the retriever that answers while vectors are missing.
+        mode: Name it is registered under.
+    """
+
+    def __init__(
+        self,
+        kind: tuple[Any, ...],
+        library: Library,
+        encoder: Encoder,
+        settings: SemanticSettings,
+        previous: SemanticRetriever[T] | None,
+        vectors: VectorStore,
+        fallback: Callable[[], Retriever],
+        mode: str,
+    ) -> None:
+        identity = fingerprint(*kind, encoder.fingerprint, asdict(settings))
+        super().__init__(identity, library, mode, fallback)
+        self._encoder = encoder
+        self._query_vector = lru_cache(maxsize=QUERY_MEMO)(self._encode_query)
+        self._encoding: Encoding[T] | None = None
+        if self.skills:
+            plan = plan_texts(self.skills, _chunk_limits(settings))
+            self._encoding = Encoding(
+                plan.texts,
+                DocumentVectors(encoder, vectors),
+                lambda rows, keys: self._index(rows, keys, plan),
+                None if previous is None else previous._encoding,
+                settings.inline_texts,
+                settings.batch_texts,
+            )
+
+    def score(self, query: Query) -> Scored | Pending:
+        """See `ScoringRetriever.score`."""
+        if self._encoding is None:
+            raise LookupError("the empty library has no scores")
+        index = self._encoding.result
+        return Pending(self._encoding.progress) if index is None else self._score(index, query)
+
+    def wait_ready(self, timeout: float | None = None) -> bool:
+        """See `ScoringRetriever.wait_ready`."""
+        return self._encoding is None or self._encoding.wait(timeout)
+
+    @abstractmethod
+    def _index(self, rows: Rows, keys: tuple[str, ...], plan: TextPlan) -> T:
+        """Make an index of the vectors; may run in a thread of its own."""
+
+    @abstractmethod
+    def _score(self, index: T, query: Query) -> Scored:
+        """See `ScoringRetriever.score`."""
+
+    def _encode_query(self, text: str) -> Rows:
+        # One text a call: what else is encoded must not change a vector.
+        vector: Rows = rows_of(self._encoder.encode_queries([text]), 1, self._encoder.dim)[0]
+        vector.setflags(write=False)
+        return vector
+
+
+def _chunk_limits(settings: SemanticSettings) -> ChunkLimits | None:
+    if settings.bodies == "lexical":
+        return None
+    return ChunkLimits(settings.chunk_chars, settings.chunks_per_skill)
