@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from skillcue.registry import Factory, imported
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext
-from skillcue_hooks.errors import ConfigurationError, PluginError, UnknownModeError
-from skillcue_hooks.manager import SkillcuePluginManager
-from skillcue_hooks.protocols import CacheStore, Retriever, RetrieverFactory
+from skillcue_hooks.errors import UnknownModeError
+from skillcue_hooks.protocols import CacheStore, Retriever
 
-__all__ = ["Engine", "registered_factories"]
+__all__ = ["Engine"]
 
 log = logging.getLogger("skillcue.engine")
 
 GENERATIONS_KEPT = 2
 """A turn that began before an edit still finds the retriever of its own generation."""
-
-
-def registered_factories(
-    plugins: SkillcuePluginManager, hook: str = "skillcue_register_retrievers"
-) -> dict[str, str | RetrieverFactory]:
-    """Everything the plugins register, by name.
-
-    Raises:
-        PluginError: Two plugins claim one name, or a registration raises.
-    """
-    factories: dict[str, str | RetrieverFactory] = {}
-    owners: dict[str, str] = {}
-    for impl in getattr(plugins.hook, hook).get_hookimpls():
-        owner = impl.plugin_name
-        try:
-            register = functools.partial(_register, factories, owners, owner)
-            impl.function(**dict.fromkeys(impl.argnames, register))
-        except PluginError:
-            raise
-        except Exception as error:  # whatever it is, it must be clear whose mistake it was
-            raise PluginError(
-                f"Plugin {owner} raised in {hook}: {error!r}.",
-                f"Mend it, or block it with SKILLCUE_BLOCK_PLUGINS={owner}.",
-            ) from error
-    return factories
 
 
 class Engine:
@@ -57,6 +30,8 @@ class Engine:
         settings: Settings by mode name.
         store: Where rankings are cached; None caches nothing.
         cache_dir: Folder for persisted indexes, None for none.
+        encoder: Opens an encoder by spec, the default for None.
+        defaults: What the user set for all modes.
 
     Raises:
         UnknownModeError: `settings` names a mode that does not exist.
@@ -64,16 +39,23 @@ class Engine:
 
     def __init__(
         self,
-        factories: Mapping[str, str | RetrieverFactory],
+        factories: Mapping[str, Factory],
         settings: Mapping[str, Mapping[str, Any]],
         store: CacheStore | None,
         cache_dir: Path | None,
+        encoder: Callable[[Any], Any],
+        defaults: Mapping[str, Any],
     ) -> None:
         self._factories = dict(factories)
         self._settings = settings
         self._store = store
         self._cache_dir = cache_dir
-        self._lock = threading.RLock()
+        self._encoder = encoder
+        self._defaults = defaults
+        self._lock = threading.Lock()
+        # One builds at a time, since a mode may ask for others; whoever needs nothing new to be
+        # built does not wait.
+        self._building = threading.RLock()
         self._generations: OrderedDict[str, dict[str, Retriever]] = OrderedDict()
         self._latest: dict[str, Retriever] = {}
         for mode in settings:
@@ -107,17 +89,34 @@ class Engine:
     def retriever(self, mode: str, library: Library) -> Retriever:
         """The cached retriever of `mode` over `library`, built when it is first asked for."""
         self.check_mode(mode)
-        with self._lock:
-            built = self._generations.setdefault(library.generation, {})
-            self._generations.move_to_end(library.generation)
-            while len(self._generations) > GENERATIONS_KEPT:
-                self._generations.popitem(last=False)
-            if mode not in built:
-                built[mode] = self._build(mode, library)
-            return built[mode]
+        found = self._built(mode, library)
+        if found is not None:
+            return found
+        with self._building:
+            found = self._built(mode, library)
+            if found is None:
+                found = self._build(mode, library)
+                with self._lock:
+                    self._generation(library)[mode] = found
+            return found
+
+    def wait_ready(self, mode: str, library: Library) -> bool:
+        """Build the retriever of `mode` and wait until its answers are complete.
+
+        Returns:
+            Whether they are; False when they never will be.
+        """
+        wait = getattr(self._bare(self.retriever(mode, library)), "wait_ready", None)
+        return wait is None or bool(wait())
 
     def close(self) -> None:
-        """Release the cache."""
+        """Stop background work and release the cache."""
+        with self._lock:
+            built = [r for modes in self._generations.values() for r in modes.values()]
+        for retriever in built:
+            stop = getattr(self._bare(retriever), "close", None)
+            if stop is not None:
+                stop()
         if self._store is not None:
             self._store.close()
 
@@ -128,8 +127,12 @@ class Engine:
             previous=self._latest.get(mode),
             retriever=lambda other: self.retriever(other, library),
             cache_dir=self._cache_dir,
+            encoder=self._encoder,
+            defaults=self._defaults,
         )
-        retriever = self._factory(mode)(library, context)
+        factory = imported("mode", mode, self._factories[mode])
+        self._factories[mode] = factory
+        retriever: Retriever = factory(library, context)
         self._latest[mode] = retriever
         log.debug("mode %s indexes %d skills", mode, len(library.skills))
         if self._store is None:
@@ -138,46 +141,18 @@ class Engine:
 
         return CachedRetriever(retriever, self._store, mode, library)
 
-    def _factory(self, mode: str) -> RetrieverFactory:
-        factory = self._factories[mode]
-        if isinstance(factory, str):
-            factory = _imported(mode, factory)
-            self._factories[mode] = factory
-        if not callable(factory):
-            raise PluginError(
-                f"Mode {mode!r} is registered with {factory!r}.",
-                'Register a callable or the text "package.module:factory".',
-            )
-        return factory
+    def _built(self, mode: str, library: Library) -> Retriever | None:
+        with self._lock:
+            return self._generation(library).get(mode)
 
+    def _generation(self, library: Library) -> dict[str, Retriever]:
+        """What is built for a library; the oldest generation makes room for a new one."""
+        built = self._generations.setdefault(library.generation, {})
+        self._generations.move_to_end(library.generation)
+        while len(self._generations) > GENERATIONS_KEPT:
+            self._generations.popitem(last=False)
+        return built
 
-def _register(
-    factories: dict[str, str | RetrieverFactory],
-    owners: dict[str, str],
-    owner: str,
-    name: str,
-    factory: str | RetrieverFactory,
-) -> None:
-    if not isinstance(name, str) or not name:
-        raise PluginError(f"Plugin {owner} registers {name!r}.", "A mode's name is a text.")
-    if name in factories:
-        raise PluginError(
-            f"Mode {name!r} is registered by {owners[name]} and by {owner}.",
-            f"Block one of them with SKILLCUE_BLOCK_PLUGINS={owner}, or rename its mode.",
-        )
-    factories[name] = factory
-    owners[name] = owner
-
-
-def _imported(mode: str, target: str) -> RetrieverFactory:
-    module_name, _, attribute = target.partition(":")
-    try:
-        found: RetrieverFactory = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        if isinstance(error, ConfigurationError):
-            raise
-        raise PluginError(
-            f"Mode {mode!r} is registered as {target!r}, which cannot be imported: {error}.",
-            'The form is "package.module:factory"; is its package installed?',
-        ) from error
-    return found
+    def _bare(self, retriever: Retriever) -> Any:
+        """The retriever without the cache that `_build` put around it."""
+        return retriever if self._store is None else getattr(retriever, "inner", retriever)

@@ -13,7 +13,8 @@ from typing import Any, Literal, Self
 
 from skillcue import builtin
 from skillcue.caches import CacheSpec, open_cache
-from skillcue.engine import Engine, registered_factories
+from skillcue.encoders import DEFAULT_ENCODER, EncoderPool
+from skillcue.engine import Engine
 from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.loading import load_skill
@@ -22,6 +23,7 @@ from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.settings import PushSettings
+from skillcue.registry import registered_factories
 from skillcue.sources import SourceSpec, open_sources
 from skillcue_hooks.contracts import (
     Advice,
@@ -44,7 +46,7 @@ from skillcue_hooks.manager import build_manager
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
 
-DEFAULT_MODE = "bm25"
+DEFAULT_MODE = "skillsight"
 
 log = logging.getLogger("skillcue")
 
@@ -60,10 +62,19 @@ class SkillCue:
         sources: A folder of skills, a skill's own folder, or several of them, earlier ones
             taking precedence; also `SkillSource` objects and texts that a plugin opens.
         mode: Default retrieval mode.
-        cache: None caches rankings in memory; a folder adds a cache on disk that survives
-            restarts; a `CacheStore` is used as it is; False caches nothing.
+        encoder: Turns text into vectors: ``minilm``, ``static``, ``onnx:/path``,
+            ``st:model-or-path``, a scheme of a plugin, or an `Encoder`, a LangChain ``Embeddings``
+            or a LlamaIndex ``BaseEmbedding``. Nothing is downloaded.
+        bodies: ``lexical`` searches bodies by their words; ``all`` also encodes them in chunks,
+            about nine a skill, which takes that much longer.
+        cross_encoder: Reads query and skill together, for mode ``two_stage``: ``onnx:/path``,
+            ``st:model-or-path``, ``lm:model-or-path``, a `PairScorer`, a LangChain document
+            compressor or a LlamaIndex node postprocessor.
+        cache: None caches rankings in memory; a folder adds a cache and an index on disk that
+            survive restarts; a `CacheStore` is used as it is; False caches nothing.
         trust: Trust level of the folders passed here. Untrusted skills are never pushed.
-        wait: Read the library and build the default index before returning.
+        wait: Read the library and complete the default index before returning. Without it a
+            large library is encoded in the background, and answers are lexical until then.
         nudge: For agents without push: add two short instructions, to the system prompt and to
             the first user message of a request, that make models use the pull tools.
         strict: Reject files that are not clean, and raise if there are any.
@@ -93,6 +104,9 @@ class SkillCue:
         sources: SourceSpec | Iterable[SourceSpec],
         *,
         mode: str = DEFAULT_MODE,
+        encoder: Any = DEFAULT_ENCODER,
+        bodies: Literal["lexical", "all"] = "lexical",
+        cross_encoder: Any = None,
         cache: CacheSpec = None,
         trust: Trust = "trusted",
         wait: bool = False,
@@ -110,6 +124,8 @@ class SkillCue:
             raise UnknownSettingError(next(iter(unknown)), [n for n in known if n != "unknown"])
         if trust not in ("trusted", "untrusted"):
             raise ConfigurationError(f"trust is {trust!r}.", 'Use "trusted" or "untrusted".')
+        if bodies not in ("lexical", "all"):
+            raise ConfigurationError(f"bodies is {bodies!r}.", 'Use "lexical" or "all".')
         _check_types(push, modes, plugins, block_plugins)
         self.plugins = build_manager(builtin.plugins(), plugins, block_plugins)
         self.nudge = nudge
@@ -117,8 +133,14 @@ class SkillCue:
         self.default_mode = mode
         self._strict = strict
         store, cache_dir = open_cache(cache)
+        encoders = EncoderPool(registered_factories(self.plugins, "encoder"), encoder)
         self._engine = Engine(
-            registered_factories(self.plugins), dict(modes or {}), store, cache_dir
+            registered_factories(self.plugins, "mode"),
+            dict(modes or {}),
+            store,
+            cache_dir,
+            encoders.open,
+            {"bodies": bodies, "cross_encoder": cross_encoder},
         )
         self._engine.check_mode(mode)
         self._live = LiveLibrary(
@@ -298,22 +320,25 @@ class SkillCue:
         return before is not None and before != self._generation
 
     def wait_ready(self, timeout: float | None = None) -> bool:
-        """Read the library and build the index of the default mode.
+        """Read the library and complete the index of the default mode.
 
         Args:
             timeout: Seconds to wait; None waits until it is done.
 
         Returns:
-            Whether it is ready.
+            Whether it is ready; False after `timeout`, or when encoding failed, which
+            `Ranking.degraded` of a lookup explains.
 
         Raises:
             StrictLibraryError: ``strict=True`` and a file is not clean.
         """
+        ready = False
         failures: list[Exception] = []
 
         def work() -> None:
+            nonlocal ready
             try:
-                self._make_ready()
+                ready = self._make_ready()
             except Exception as error:  # noqa: BLE001  # carried over to the caller's thread
                 failures.append(error)
 
@@ -322,7 +347,7 @@ class SkillCue:
         thread.join(timeout)
         if failures:
             raise failures[0]
-        return not thread.is_alive()
+        return ready
 
     def close(self) -> None:
         """Stop background work and release the cache."""
@@ -410,7 +435,7 @@ class SkillCue:
             raise failed[0]
         return tuple(item for findings in found for item in findings) or None
 
-    def _make_ready(self) -> None:
+    def _make_ready(self) -> bool:
         snapshot = self.snapshot()
         dirty = [d for d in snapshot.diagnostics if d.severity == "error"]
         if self._strict and dirty:
@@ -419,7 +444,7 @@ class SkillCue:
                 f"{len(dirty)} problems in the library, first {first.path}: {first.message}",
                 first.remedy,
             )
-        self._engine.retriever(self.default_mode, snapshot.library)
+        return self._engine.wait_ready(self.default_mode, snapshot.library)
 
 
 def _check_text(argument: str, value: Any) -> None:

@@ -7,6 +7,7 @@ prompts. How the file is made, and from what, stands in ``data/minilm/NOTICE``.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from skillcue_adapters.encoders.model_folder import ModelFolder
@@ -47,4 +48,10 @@ def build(argument: str) -> OnnxEncoder:
             f"Encoder 'minilm' takes no argument, not {argument!r}.",
             "Another model is onnx:/path or st:model.",
         )
+    return _shared()
+
+
+@cache
+def _shared() -> OnnxEncoder:
+    """One for the whole process: a loaded session takes some 50 MB and a tenth of a second."""
     return OnnxEncoder(pinned_folder())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -134,4 +134,10 @@ def build(argument: str) -> StaticEncoder:
             f"Encoder 'static' takes no argument, not {argument!r}.",
             "Another model is onnx:/path or st:model.",
         )
+    return _shared()
+
+
+@cache
+def _shared() -> StaticEncoder:
+    """One for the whole process."""
     return StaticEncoder()

@@ -1,4 +1,4 @@
-"""``skillcue plugins``: who is loaded, with which hooks and modes."""
+"""``skillcue plugins``: who is loaded, with which hooks, modes and encoders."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from skillcue import __version__, builtin
 from skillcue.commands.output import Screen, write_json
-from skillcue.engine import registered_factories
-from skillcue_hooks.manager import SkillcuePluginManager, build_manager
+from skillcue.registry import registered_names
+from skillcue_hooks.manager import build_manager
 
 __all__ = ["run"]
 
@@ -16,9 +16,9 @@ __all__ = ["run"]
 def run(args: Namespace) -> int:
     """Print one line a plugin."""
     manager = build_manager(builtin.plugins())
-    registered_factories(manager)  # two plugins that claim one mode are an error here as well
-    modes = _modes(manager)
-    records = [_record(plugin, modes) for plugin in manager.describe()]
+    modes = registered_names(manager, "mode")
+    encoders = registered_names(manager, "encoder")
+    records = [_record(plugin, modes, encoders) for plugin in manager.describe()]
     if args.json:
         write_json({"plugins": records})
         return 0
@@ -29,24 +29,17 @@ def run(args: Namespace) -> int:
             record["version"] or "-",
             "blocked" if record["blocked"] else "\n".join(record["hooks"]),
             ", ".join(record["modes"]) or "-",
+            ", ".join(record["encoders"]) or "-",
         )
         for record in records
     ]
-    Screen().table(("plugin", "distribution", "version", "hooks", "modes"), rows)
+    Screen().table(("plugin", "distribution", "version", "hooks", "modes", "encoders"), rows)
     return 0
 
 
-def _modes(manager: SkillcuePluginManager) -> dict[str, list[str]]:
-    """Plugin name to the modes it registers, sorted."""
-    modes: dict[str, list[str]] = {}
-    for impl in manager.hook.skillcue_register_retrievers.get_hookimpls():
-        names = modes.setdefault(impl.plugin_name, [])
-        impl.function(lambda name, _factory, names=names: names.append(name))
-        names.sort()
-    return modes
-
-
-def _record(plugin: dict[str, Any], modes: dict[str, list[str]]) -> dict[str, Any]:
+def _record(
+    plugin: dict[str, Any], modes: dict[str, list[str]], encoders: dict[str, list[str]]
+) -> dict[str, Any]:
     """Built-ins come without a distribution of their own: they are part of this one."""
     own = plugin["name"] in builtin.plugins()
     return {
@@ -56,4 +49,5 @@ def _record(plugin: dict[str, Any], modes: dict[str, list[str]]) -> dict[str, An
         "hooks": plugin["hooks"],
         "blocked": plugin["blocked"],
         "modes": modes.get(plugin["name"], []),
+        "encoders": encoders.get(plugin["name"], []),
     }
