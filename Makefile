@@ -4,17 +4,21 @@
 PYTHON ?= python3
 VENV ?= .venv
 FLOOR_VENV ?= .venv-floor
+NEURAL_VENV ?= .venv-neural
+TORCH ?= torch==2.13.0
 SKILLS ?= examples/skills
 BENCH_DATA ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types test-floor bench docs clean
+.PHONY: help demo test lint types test-floor test-neural encoders bench docs clean
 
 help:
 	@echo "make demo                  the main job on the example library, in both frameworks"
 	@echo "make demo SKILLS=/a/path   the same on your own skills"
 	@echo "make test                  tests, ruff, mypy, import-linter"
 	@echo "make test-floor            framework tests with the oldest supported versions"
+	@echo "make test-neural           tests that need PyTorch (TORCH=\"torch==x.y\" picks another)"
+	@echo "make encoders              rebuild the embedded models and compare them by their vectors"
 	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools)"
 	@echo "make docs                  generated parts of the documentation"
 
@@ -37,6 +41,12 @@ test-floor: $(FLOOR_VENV)/.installed
 		-o filterwarnings=default -p no:cacheprovider
 	PYTHONPATH=$(FLOOR_VENV)/pluggy-floor $(FLOOR_VENV)/bin/python tests/floor_pluggy.py
 
+test-neural: $(NEURAL_VENV)/.installed
+	$(NEURAL_VENV)/bin/python -m pytest tests/neural
+
+encoders: $(NEURAL_VENV)/.installed
+	$(NEURAL_VENV)/bin/python -m skillcue_adapters.encoders.build_models --out build/encoders --compare
+
 bench: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 
@@ -47,7 +57,7 @@ docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_settings_reference.py
 
 clean:
-	rm -rf $(VENV) $(FLOOR_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOOR_VENV) $(NEURAL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -66,4 +76,10 @@ $(FLOOR_VENV)/.installed: pyproject.toml tests/floor-requirements.txt
 	$(PYTHON) -m venv $(FLOOR_VENV)
 	$(FLOOR_VENV)/bin/python $(PIP) -r tests/floor-requirements.txt -e .
 	$(FLOOR_VENV)/bin/python $(PIP) --no-deps --target $(FLOOR_VENV)/pluggy-floor pluggy==1.2.0
+	@touch $@
+
+$(NEURAL_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(NEURAL_VENV)
+	$(NEURAL_VENV)/bin/python $(PIP) "$(TORCH)"
+	$(NEURAL_VENV)/bin/python $(PIP) -e ".[dev,neural,build-encoders]"
 	@touch $@

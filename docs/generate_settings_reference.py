@@ -21,6 +21,9 @@ from skillcue import FolderSource, GateSettings, PushSettings, SkillCue, StaticS
 from skillcue.library import ReadLimits, RecheckSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
+from skillcue_adapters.hybrid import HybridSettings
+from skillcue_adapters.semantic_retriever import SemanticSettings
+from skillcue_adapters.skillsight import SkillSightSettings
 
 INTRO = """# Settings
 
@@ -68,6 +71,28 @@ SECTIONS = [
         '`SkillCue(..., modes={"bm25": {"k1": 1.2}})`. Formula: '
         "[Retrieval](../explanation/retrieval.md).",
         Bm25Settings,
+        "Attributes",
+    ),
+    _Section(
+        "Modes with vectors",
+        '`SkillCue(..., modes={"dense": {"batch_texts": 128}})`: settings of `dense`, and of '
+        "`skillsight` besides its own. Both also take `encoder`, which goes before the one of "
+        "the `SkillCue`.",
+        SemanticSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode skillsight",
+        '`SkillCue(..., modes={"skillsight": {"fusion": "minmax"}})`. Formula: '
+        "[Retrieval](../explanation/retrieval.md#mode-skillsight).",
+        SkillSightSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode hybrid",
+        '`SkillCue(..., modes={"hybrid": {"depth": 50}})`. Its lists are those of modes `bm25` '
+        "and `dense`, with their settings.",
+        HybridSettings,
         "Attributes",
     ),
     _Section(
@@ -126,6 +151,9 @@ LIMITS: list[tuple[str, tuple[str, ...]]] = [
 NO_LIMITS = ("_", "APPLICATION_ID", "EXIT_", "SCHEMA_VERSION", "VERSION")
 """Beginnings of the names of constants that bound nothing."""
 
+NO_MODULES = ("skillcue_adapters.encoders.builder", "skillcue_adapters.encoders.build_models")
+"""Makes the shipped models; needs PyTorch, and users set nothing there."""
+
 VARIABLES = [
     (skillcue_hooks.manager, "LOAD_ENV"),
     (skillcue_hooks.manager, "BLOCK_ENV"),
@@ -164,7 +192,8 @@ def _rows(kind: type, section: str) -> list[tuple[str, ...]]:
         ValueError: A setting is not described, or something is described that is no setting.
     """
     texts = entries(kind, section)
-    defaults = _defaults(kind)
+    inherited = {name for base in kind.__bases__ for name in getattr(base, "__annotations__", {})}
+    defaults = {name: d for name, d in _defaults(kind).items() if name not in inherited}
     if set(texts) != set(defaults):
         raise ValueError(f"{kind.__name__}: described {sorted(texts)}, has {sorted(defaults)}")
     rows = []
@@ -194,6 +223,8 @@ def _bounds(kind: type, name: str) -> tuple[str, ...]:
     if len(_head(kind)) == 3:
         return ()
     (field,) = (field for field in dataclasses.fields(kind) if field.name == name)
+    if "options" in field.metadata:
+        return (", ".join(f"`{option}`" for option in field.metadata["options"]),)
     return (f"{field.metadata['low']:,} to {field.metadata['high']:,}",)
 
 
@@ -215,7 +246,7 @@ def _modules() -> list[ModuleType]:
         importlib.import_module(info.name)
         for package in (skillcue, skillcue_adapters)
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-        if not info.name.endswith("__main__")
+        if not info.name.endswith("__main__") and not info.name.startswith(NO_MODULES)
     ]
     return sorted(found, key=lambda module: module.__name__)
 

@@ -40,9 +40,9 @@ def test_context_changes_the_order(cli, example_skills):
 
 
 def test_filters_hold_together(cli, example_skills):
-    found = cli("search", "report", "--skills", example_skills, "--k", 20, "--json").json["hits"]
+    found = cli("search", "report", "--skills", example_skills, "--k", 99, "--json").json["hits"]
     some = cli(
-        *("search", "report", "--skills", example_skills, "--k", 20, "--json"),
+        *("search", "report", "--skills", example_skills, "--k", 99, "--json"),
         *("--filter", "category=finance", "--filter", "tag=accounting"),
     ).json["hits"]
     wanted = [h["id"] for h in found if h["category"] == "finance" and "accounting" in h["tags"]]
@@ -51,10 +51,11 @@ def test_filters_hold_together(cli, example_skills):
 
 
 def test_no_match_is_exit_code_1_with_a_cure(cli, example_skills):
-    result = cli("search", "xyzzy", "--skills", example_skills)
+    lexical = ("--skills", example_skills, "--mode", "bm25")
+    result = cli("search", "xyzzy", *lexical)
     assert (result.code, result.out) == (1, "")
     assert "No skill matches." in result.err
-    as_json = cli("search", "xyzzy", "--skills", example_skills, "--json")
+    as_json = cli("search", "xyzzy", *lexical, "--json")
     assert (as_json.code, as_json.json["hits"]) == (1, [])
 
 
@@ -184,8 +185,9 @@ def test_a_large_skill_comes_in_pages_that_make_up_the_whole(cli, tmp_path):
 def test_plugins_lists_hooks_and_modes(process, cli):
     records = process("plugins", "--json").json["plugins"]
     builtin = next(record for record in records if record["name"] == "builtin")
-    assert "bm25" in builtin["modes"]
-    assert builtin["hooks"] == ["skillcue_register_retrievers"]
+    assert {"bm25", "dense", "hybrid", "skillsight"} <= set(builtin["modes"])
+    assert builtin["encoders"] == ["minilm", "onnx", "st", "static"]
+    assert builtin["hooks"] == ["skillcue_register_encoders", "skillcue_register_retrievers"]
     assert builtin["distribution"] == "skillcue"
     text = cli("plugins")
     assert text.code == 0

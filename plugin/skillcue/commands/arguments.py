@@ -64,7 +64,7 @@ Without SKILLCUE_DEMO_MODEL a scripted model plays the agent, and the screen say
     _library_options(
         parser, skills_help=_SKILLS_HELP.partition(" (default")[0] + " (default: examples/skills)"
     )
-    _mode_option(parser)
+    _retrieval_options(parser)
     parser.add_argument(
         "--conversation",
         metavar="FILE",
@@ -92,7 +92,7 @@ def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     parser.add_argument("query", metavar="QUERY", help="what is looked for; quote several words")
     _library_options(parser)
-    _mode_option(parser)
+    _retrieval_options(parser)
     parser.add_argument(
         "--k", type=int, default=5, metavar="N", help="number of results, 1 or more (default: 5)"
     )
@@ -125,7 +125,7 @@ def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--conversation", metavar="FILE", help="JSON conversation; each user turn is explained"
     )
     _library_options(parser)
-    _mode_option(parser)
+    _retrieval_options(parser)
     parser.add_argument(
         "--k", type=int, default=3, metavar="N", help="number of hits explained (default: 3)"
     )
@@ -218,9 +218,27 @@ def _library_options(parser: argparse.ArgumentParser, skills_help: str = _SKILLS
     _common_options(parser)
 
 
-def _mode_option(parser: argparse.ArgumentParser) -> None:
+def _retrieval_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", metavar="MODE", help="retrieval mode; `skillcue plugins` lists them"
+    )
+    parser.add_argument(
+        "--encoder",
+        metavar="SPEC",
+        help="minilm, static, onnx:/path, st:model-or-path or one of a plugin (default: minilm)",
+    )
+    parser.add_argument(
+        "--bodies",
+        choices=("lexical", "all"),
+        help="search bodies by their words, or encode them as well (default: lexical)",
+    )
+    parser.add_argument(
+        "--cross-encoder",
+        metavar="SPEC",
+        help="for mode two_stage: onnx:/path, st:model-or-path or lm:model-or-path",
+    )
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="keep the index there, so that the next run starts warm"
     )
 
 

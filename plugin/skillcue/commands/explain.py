@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from skillcue.commands.conversation import Conversation, read_conversation
 from skillcue.commands.library import Opened, open_library
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import advice_record, hit_record
-from skillcue.commands.signals import matched_words, meaning
+from skillcue.commands.signals import (
+    MEANINGS,
+    generic_words,
+    matched_words,
+    meaning,
+    stronger_in,
+)
 from skillcue.push.budget import shorten
 from skillcue_hooks import Advice, Hit, Ranking
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
 
+NEAR_MISSES = 3
+"""Skills behind the last hit that are named with what they were stronger in."""
 USER_CHARS = 200
 """Longest user message on the screen, characters."""
 
@@ -37,37 +46,65 @@ def run(args: Namespace) -> int:
 
 
 def _explain_query(args: Namespace, library: Opened) -> None:
-    ranking = library.cue.lookup(args.query, k=args.k, mode=args.mode)
+    ranking = library.cue.lookup(args.query, k=args.k + NEAR_MISSES, mode=args.mode)
+    hits, missed = ranking.hits[: args.k], ranking.hits[args.k :]
     advice = library.cue.advise([{"role": "user", "content": args.query}], mode=args.mode)
+    generic = generic_words(args.query, library.cue.snapshot().library.skills)
     if args.json:
-        write_json(_document(args.query, ranking, advice))
+        write_json(_document(args.query, ranking, args.k, generic, advice))
         return
     screen = Screen()
-    screen.show(f"mode {ranking.mode}: {ranking.total} skills match {args.query!r}")
-    for hit in ranking.hits:
+    note = f" ({ranking.degraded})" if ranking.degraded else ""
+    screen.show(f"mode {ranking.mode}: {ranking.total} skills match {args.query!r}{note}")
+    if generic:
+        screen.show(fields([("words any skill might use, which count half", ", ".join(generic))]))
+    for hit in hits:
         screen.heading(f"{hit.rank}. {hit.skill.name}  score {hit.score:.3f}")
         screen.table(("signal", "value", "meaning"), _signals(hit, ranking.mode), numeric="value")
         words = matched_words(args.query, hit.skill)
         if words:
             screen.show(fields([(f"in {field}", ", ".join(words[field])) for field in words]))
+    if missed:
+        _show_missed(screen, hits[-1], missed)
     screen.heading("push: what the gate says when a user writes this")
     screen.show(_decision(advice))
 
 
 def _signals(hit: Hit, mode: str) -> list[tuple[str, str, str]]:
-    return [(name, f"{value:.3f}", meaning(name, mode)) for name, value in hit.signals.items()]
+    """Words first, then meaning, then what is made of them."""
+    known = list(MEANINGS)
+    names = sorted(hit.signals, key=lambda n: known.index(n) if n in known else len(known))
+    return [(name, f"{hit.signals[name]:.3f}", meaning(name, mode)) for name in names]
 
 
-def _document(query: str, ranking: Ranking, advice: Advice) -> dict[str, Any]:
+def _show_missed(screen: Screen, last: Hit, missed: Sequence[Hit]) -> None:
+    screen.heading("near misses")
+    rows = [
+        (str(hit.rank), hit.skill.name, f"{last.score - hit.score:.3f}", _strengths(hit, last))
+        for hit in missed
+    ]
+    columns = ("#", "skill", "behind", f"stronger than {last.skill.name} in")
+    screen.table(columns, rows, numeric="# behind")
+
+
+def _strengths(hit: Hit, last: Hit) -> str:
+    found = stronger_in(hit, last)
+    return ", ".join(f"{n} {a:.2f} (not {b:.2f})" for n, (a, b) in found.items()) or "nothing"
+
+
+def _document(
+    query: str, ranking: Ranking, k: int, generic: tuple[str, ...], advice: Advice
+) -> dict[str, Any]:
     names = sorted({name for hit in ranking.hits for name in hit.signals})
+    records = [{**hit_record(h), "matched_in": matched_words(query, h.skill)} for h in ranking.hits]
     return {
         "query": query,
         "mode": ranking.mode,
         "total": ranking.total,
         "degraded": ranking.degraded,
-        "hits": [
-            {**hit_record(h), "matched_in": matched_words(query, h.skill)} for h in ranking.hits
-        ],
+        "generic_words": list(generic),
+        "hits": records[:k],
+        "near_misses": records[k:],
         "signals": {name: meaning(name, ranking.mode) for name in names},
         "push": advice_record(advice),
     }

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from skillcue.commands.messages import print_error, print_note
-from skillcue.facade import DEFAULT_MODE, SkillCue
+from skillcue.facade import SkillCue
 from skillcue.library.source import FolderSource
 from skillcue.sources import SourceSpec
 from skillcue_hooks.errors import LibraryNotFoundError
@@ -23,6 +23,7 @@ from skillcue_hooks.errors import LibraryNotFoundError
 __all__ = [
     "DEFAULT_FOLDERS",
     "PROGRESS_FILES",
+    "RETRIEVAL_OPTIONS",
     "SKILLS_ENV",
     "Opened",
     "named_sources",
@@ -33,6 +34,8 @@ SKILLS_ENV = "SKILLCUE_SKILLS"
 """Folders to use when ``--skills`` is not given, separated as in ``PATH``."""
 DEFAULT_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
 """Looked for in the working directory; the first that exists is the library."""
+RETRIEVAL_OPTIONS = ("mode", "encoder", "bodies", "cross_encoder", "cache")
+"""Options of a command that are arguments of `SkillCue` of the same name."""
 PROGRESS_FILES = 500
 """From this many files to read, a bar is shown."""
 
@@ -69,24 +72,27 @@ class Opened:
 
 @contextmanager
 def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterator[Opened]:
-    """The library of a command, read once, and without a cache of rankings: nothing is asked twice,
-    and the times that `demo` shows are those of retrieval.
+    """The library of a command, read once, and without a cache unless ``args.cache`` names one:
+    nothing is asked twice, and the times that `demo` shows are those of retrieval.
 
     Args:
-        args: Parsed arguments: ``skills`` and ``progress``, ``mode`` where the command has it.
+        args: Parsed arguments: ``skills`` and ``progress``; ``mode``, ``encoder``, ``bodies``,
+            ``cross_encoder`` and ``cache`` where the command has them.
         specs: Sources instead of ``args.skills``.
 
     Raises:
         LibraryNotFoundError: A folder does not exist, or none was named and none is there.
         UnknownModeError: ``args.mode`` is not registered.
+        ConfigurationError: There is no such encoder, or the cache is a file.
     """
     named = list(specs or named_sources(args.skills))
     if not all(part.strip() for part in named):  # an empty path would be the working directory
         raise LibraryNotFoundError("--skills is empty.", "Name a folder: --skills path/to/skills")
     with _Bar(args.progress) as bar:
         sources = [_source(spec, bar) for spec in named]
-        mode = getattr(args, "mode", None) or DEFAULT_MODE
-        cue = SkillCue(sources, mode=mode, cache=False, recheck="manual")
+        given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        cue = SkillCue(sources, recheck="manual", **{"cache": False, **options})
         cue.snapshot()
     with cue:
         yield Opened(cue, ", ".join(named))

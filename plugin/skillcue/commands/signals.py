@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from skillcue_adapters.analyzer import ANALYZER
-from skillcue_hooks import Skill
+from skillcue_hooks import Hit, Skill
 
-__all__ = ["MEANINGS", "matched_words", "meaning"]
+__all__ = ["COMPARABLE", "MEANINGS", "generic_words", "matched_words", "meaning", "stronger_in"]
 
 MEANINGS: Mapping[str, str] = {
-    "head": "BM25 of the query in name, description and tags; 0 or more",
-    "body": "BM25 of the query in the body; 0 or more",
-    "evidence": "rare words shared by name, description and tags; 1 is a word no other has; the gate reads it",
-    "evidence_body": "the same for the body; the gate reads it",
-    "matched": "different words of the query in name, description and tags",
-    "z": "standard deviations of the score above the mean of the library",
+    "head": "words: BM25 of the query in name, description and tags; 0 or more",
+    "body": "words: BM25 of the query in the body; 0 or more",
+    "evidence": "words: rare ones shared by name, description and tags; 1 is a word no other has; "
+    "the gate reads it",
+    "evidence_body": "words: the same for the body; the gate reads it",
+    "matched": "words: different ones of the query in name, description and tags",
+    "document": "words: BM25 of the query in head and body as one text; 0 or more",
+    "z_document": "words: deviations of document above the mean of the library",
+    "gain": "words: what the evidence of the head adds before its weight; 0 for an accidental word",
+    "semantic": "meaning: cosine of query and head as the encoder gives it; -1 to 1",
+    "calibrated": "meaning: the same without what all descriptions share",
+    "z_head": "meaning: deviations of calibrated above the mean, best sentence of a long query "
+    "included",
+    "z_chunk": "meaning: deviations of the best piece of the body above the mean",
+    "background": "meaning: directions shared by all descriptions that were taken out",
+    "first": "final: score of the first stage",
+    "cross_encoder": "final: raw score of the cross-encoder for query and skill read together",
+    "blend": "final: mean of cross-encoder and first stage, each scaled from 0 to 1",
+    "total": "final: the sum, before the context adds its part",
+    "z": "final: standard deviations of the score above the mean of the library",
 }
-"""Signal name to one line, for the built-in modes."""
+"""Signal name to one line, for the built-in modes: what it is about, and what it says."""
+
+COMPARABLE = ("head", "body", "evidence", "semantic", "calibrated", "z_chunk", "cross_encoder")
+"""Signals by which a near miss is compared with the last hit."""
 
 
 def meaning(signal: str, mode: str) -> str:
     """One line about a signal; plugins document their own."""
     return MEANINGS.get(signal, f"see the documentation of mode {mode}")
+
+
+def generic_words(query: str, skills: Sequence[Skill]) -> tuple[str, ...]:
+    """Index terms of `query` that any skill might use: they count half as evidence.
+
+    Args:
+        query: Any text.
+        skills: The whole library.
+    """
+    import numpy as np
+
+    from skillcue_adapters.bm25 import head_text
+    from skillcue_adapters.term_index import generic_terms
+
+    heads = (ANALYZER.counts(head_text(skill)) for skill in skills)
+    frequency = Counter(term for head in heads for term in head)
+    generic = generic_terms(np.array(list(frequency.values()), dtype=np.int64), len(skills))
+    found = {term for term, is_generic in zip(frequency, generic, strict=True) if is_generic}
+    return tuple(term for term in dict.fromkeys(ANALYZER.terms(query)) if term in found)
+
+
+def stronger_in(hit: Hit, other: Hit) -> dict[str, tuple[float, float]]:
+    """The `COMPARABLE` signals in which `hit` lies above `other`: its value and the other's."""
+    pairs = {n: (hit.signals.get(n), other.signals.get(n)) for n in COMPARABLE}
+    return {n: (a, b) for n, (a, b) in pairs.items() if a is not None and b is not None and a > b}
 
 
 def matched_words(query: str, skill: Skill) -> dict[str, list[str]]:
