@@ -51,6 +51,18 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         ("Bm25Settings", "build"),
     ),
     (
+        "skillcue_adapters.skillsight",
+        "Mode `skillsight`, the default.",
+        ("SkillSightSettings", "build"),
+    ),
+    ("skillcue_adapters.dense", "Mode `dense`.", ("build",)),
+    ("skillcue_adapters.hybrid", "Mode `hybrid`.", ("HybridSettings", "build")),
+    (
+        "skillcue_adapters.encoders.objects",
+        "Embedding objects of LangChain and LlamaIndex, for `SkillCue(encoder=...)`.",
+        ("FrameworkEncoder",),
+    ),
+    (
         "skillcue_adapters.caching",
         "Caches, for `SkillCue(cache=...)`.",
         ("DiskStore", "MemoryStore", "TieredStore"),

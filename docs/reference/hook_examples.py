@@ -209,14 +209,15 @@ class CountsDecisions:
 
 
 class CollectsGaps:
-    """Collects the lookups that found nothing: skills that somebody should write."""
+    """Collects the lookups whose words no skill holds: skills that somebody should write."""
 
     def __init__(self):
         self.gaps = []
 
     @hookimpl
     def skillcue_looked_up(self, query, ranking):
-        if not ranking.hits and query.offset == 0:
+        known = any(hit.signals.get("matched", 1.0) for hit in ranking.hits)
+        if not known and query.offset == 0:
             self.gaps.append(query.text)
 
 

@@ -16,7 +16,7 @@ from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.push.messages import strip_advice, view_messages
 from skillcue.push.render import escape, escape_path
 from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded, skill_version
-from skillcue_hooks import Hit, LoadedSkill, Skill
+from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
 from skillcue_hooks.errors import SkillcueError, SkillLookupError, SkillNotFoundError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class PullTools:
             cure = "Try other words for the task, or go on without a skill."
             return ToolAnswer(f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}", data)
         snapshot = self._cue.snapshot()
-        lines = [f"{ranking.total} skills match{remark}; best first:"]
+        lines = [f"{_found(ranking)}{remark}, best first:"]
         lines += [f"{hit.rank}. {_line(hit.skill, snapshot)}" for hit in ranking.hits]
         seen = skip + len(ranking.hits)
         if seen < ranking.total:
@@ -292,6 +292,16 @@ def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:
 def _mark(loaded: LoadedSkill) -> LoadedMark:
     version = skill_version(loaded.skill)
     return LoadedMark(loaded.skill.id, version, loaded.page, loaded.pages, loaded.file)
+
+
+def _found(ranking: Ranking) -> str:
+    """How many skills there are, and whether any word of the query is in those that are shown:
+    where similarity of meaning ranks, something is always the nearest."""
+    count = f"{ranking.total} skill{'' if ranking.total == 1 else 's'}"
+    words = [
+        h.signals.get("matched", 1.0) + h.signals.get("evidence_body", 0.0) for h in ranking.hits
+    ]
+    return count if any(words) else f"no skill holds a word of the query; {count} by meaning"
 
 
 def _conversation(messages: Sequence[Any]) -> str:

@@ -67,7 +67,7 @@ def test_every_way_to_toggle_the_mode_in_both_frameworks(example_skills):
         env=environment(),
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == ["bm25", *["trigram"] * 4]
+    assert json.loads(done.stdout.splitlines()[-1]) == ["skillsight", *["trigram"] * 4]
 
 
 def test_the_command_line_finds_it(example_skills):

@@ -502,7 +502,7 @@ def test_what_a_thread_persists_is_small_and_plain(cue):
         app.invoke(say(f"{texts[turn % 5]} ({turn})"), config())
     records = app.checkpointer.get(config())["channel_values"]["skillcue_turns"]
     assert len(json.dumps(records)) <= 1000
-    assert all(record[0] == "bm25" for record in records.values())
+    assert all(record[0] == "skillsight" for record in records.values())
 
 
 def test_own_message_placement(cue):

@@ -172,7 +172,7 @@ async def test_the_event_says_what_a_langgraph_stream_says(cue):
     [event] = [event for event in events if isinstance(event, SkillAdviceEvent)]
     assert event.type == "skill_advice"
     assert event.decision == "offer"
-    assert event.mode == "bm25"
+    assert event.mode == "skillsight"
     assert event.ids[0].startswith("pdf-form-filling@")
     assert event.tokens > 0
     assert event.confidence >= event.threshold > 0
@@ -273,7 +273,7 @@ async def test_what_is_kept_for_forty_turns_is_plain_json_under_a_kilobyte(cue):
     records = await ctx.store.get("skillcue_turns")
     assert 2 < len(json.dumps(records, ensure_ascii=False).encode()) < 1_000
     assert json.loads(json.dumps(records)) == records
-    assert all(record[0] == "bm25" for record in records.values())
+    assert all(record[0] == "skillsight" for record in records.values())
     keys = set((await ctx.store.get_state()).keys())
     assert {key for key in keys if key.startswith("skillcue")} == {"skillcue_turns"}
     assert_prefixes(llm.requests[-3:])

@@ -26,7 +26,7 @@ def test_nodes_carry_the_identity_of_the_skill(cue):
     assert first.node.id_ == first.node.metadata["id"]
     assert first.node.text.startswith("pdf-form-filling: ")
     assert first.node.metadata["path"].endswith("pdf-form-filling/SKILL.md")
-    assert first.node.metadata["mode"] == "bm25"
+    assert first.node.metadata["mode"] == "skillsight"
     assert [node.node.metadata["rank"] for node in nodes] == [1, 2, 3]
     assert first.score >= nodes[1].score >= nodes[2].score
 
@@ -55,4 +55,4 @@ def test_mistakes_are_found_when_it_is_built(cue):
 
 
 def test_nothing_found_is_an_empty_list(cue):
-    assert SkillRetriever(cue).retrieve("qqqqzzzz") == []
+    assert SkillRetriever(cue, mode="bm25").retrieve("qqqqzzzz") == []

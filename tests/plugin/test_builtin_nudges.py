@@ -58,7 +58,7 @@ def test_what_is_loaded_can_be_told_and_blocked(garden):
     assert names == ["builtin", "langgraph", "llamaindex"]
     blocked = SkillCue(garden, block_plugins=["llamaindex"]).plugins.describe()
     assert [record["blocked"] for record in blocked] == [False, False, True]
-    with pytest.raises(ValueError, match="Unknown skill mode 'bm25'"):
+    with pytest.raises(ValueError, match="Unknown skill mode 'skillsight'"):
         SkillCue(garden, block_plugins=["builtin"])  # the modes come from there
 
 

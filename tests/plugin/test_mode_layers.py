@@ -146,8 +146,8 @@ async def test_worker_threads_of_the_async_twins_see_the_mode(garden):
     with skill_mode("fast"):
         assert (await cue.alookup(PHRASES[0])).mode == "fast"
         assert (await cue.aadvise(messages)).mode == "fast"
-    assert (await cue.alookup(PHRASES[0])).mode == "bm25"
-    assert (await cue.aadvise(messages)).mode == "bm25"
+    assert (await cue.alookup(PHRASES[0])).mode == "skillsight"
+    assert (await cue.aadvise(messages)).mode == "skillsight"
 
 
 def test_the_block_holds_for_lookup_advice_and_the_tools(garden):

@@ -286,7 +286,7 @@ def test_a_mode_policy_chooses_where_nobody_did(garden):
     assert cue.advise(say(TOMATO)).mode == "fast"
     assert cue.advise(say(TOMATO), mode="bm25").mode == "bm25"
     [(lookup, *rest), (turn, *_)] = policy.turns
-    assert rest == ["bm25", 8]
+    assert rest == ["skillsight", 8]
     assert (lookup.user_text, lookup.context) == (TOMATO, "before")
     assert turn.user_text == TOMATO
 
@@ -294,7 +294,7 @@ def test_a_mode_policy_chooses_where_nobody_did(garden):
 @pytest.mark.parametrize("answer", [None, "", RuntimeError("no idea")])
 def test_a_mode_policy_without_an_answer_leaves_the_default(garden, answer):
     cue = SkillCue(garden, plugins=[ModePolicy(answer)])
-    assert cue.lookup(TOMATO).mode == cue.advise(say(TOMATO)).mode == "bm25"
+    assert cue.lookup(TOMATO).mode == cue.advise(say(TOMATO)).mode == "skillsight"
 
 
 @pytest.mark.parametrize("answer", ["fsat", 3, ["bm25"]])
@@ -337,7 +337,7 @@ def test_a_registration_that_fails_names_its_plugin(garden, plugin):
 
 def test_a_mode_that_cannot_be_imported_says_so_when_it_is_used(garden):
     cue = SkillCue(garden, plugins=[Registers("mine")])
-    assert cue.modes == ("bm25", "mine")
+    assert "mine" in cue.modes
     for ask in (lambda: cue.lookup("x", mode="mine"), lambda: cue.advise(say("x"), mode="mine")):
         with pytest.raises(PluginError, match=r"no\.such\.module:factory.*cannot be imported"):
             ask()
@@ -387,7 +387,7 @@ def test_a_plugin_opens_what_is_not_a_folder(garden):
     cue = SkillCue([garden, "db://server//skills"], plugins=[opener])
     assert opener.specs == ["db://server//skills"]
     assert cue.load("row-one").text == "Body of row-one."
-    assert [hit.skill.name for hit in cue.lookup("first row").hits] == ["row-one"]
+    assert cue.lookup("first row").hits[0].skill.name == "row-one"
     assert cue.advise(say("use row-one")).decision == "abstain"  # untrusted
     database.rows["row-two"] = "A second row."
     assert "row-two" in [skill.name for skill in cue.list()]

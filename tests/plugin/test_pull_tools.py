@@ -174,7 +174,7 @@ def test_a_limit_that_is_hit_is_told(tools):
 
 def test_arguments_are_not_echoed_at_length(tools):
     word = "zzzz" * 100_000
-    assert len(tools.lookup(word).text) < ECHO_CHARS + 400
+    assert len(tools.lookup(word, mode="bm25").text) < ECHO_CHARS + 400
     for answer in (tools.load(word), tools.load("git-bisect", word), tools.load("x@" + word)):
         assert len(answer.text) <= ERROR_CHARS + len("Error: ")
 
@@ -186,7 +186,7 @@ def test_more_of_a_search(tools):
     first = tools.lookup("write a report", k=2)
     total = first.data["total"]
     assert total > 4
-    assert f"{total} skills match" in first.text
+    assert f"{total} skills, best first" in first.text
     assert "call skill_lookup with offset=2" in first.text
     second = tools.lookup("write a report", k=2, offset=2)
     assert second.text.split("\n")[1].startswith("3. ")
@@ -199,10 +199,17 @@ def test_more_of_a_search(tools):
 
 
 def test_no_match_says_what_to_do(tools):
-    answer = tools.lookup("qwertyuiop")
+    answer = tools.lookup("qwertyuiop", mode="bm25")
     assert not answer.error
     assert "no skill in the library matches 'qwertyuiop'" in answer.text
     assert answer.data["hits"] == []
+
+
+def test_what_is_only_near_in_meaning_is_said_to_be_so(tools):
+    answer = tools.lookup("qwertyuiop")
+    assert answer.text.startswith("no skill holds a word of the query; 48 skills by meaning, best")
+    assert len(answer.data["hits"]) == 5
+    assert tools.lookup("merge pdf").text.startswith("48 skills, best first:")
 
 
 def test_the_conversation_is_a_second_view_of_a_search(example_skills):

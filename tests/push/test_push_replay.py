@@ -193,7 +193,7 @@ def test_an_edited_description_is_shown_in_old_advice(garden, conversation, kept
 @pytest.mark.parametrize("restart", [False, True])
 def test_the_newest_turn_keeps_its_bytes_through_an_edit(garden, framework, restart):
     said = [user(TOMATO, id="m1"), *tool_results(("w1", "r")), *tool_results(("w2", "r"))]
-    cue = SkillCue(garden)
+    cue = SkillCue(garden, recheck="always")
     advisor = cue.advisor("skill_load")
     first = advisor.plan(framework.messages(said[:1]))
     if restart:  # a resumed turn keeps what it was resumed with

@@ -102,7 +102,8 @@ class FrameworkEncoder:
             shapes = sorted({str(vector.shape) for vector in vectors})
             raise ConfigurationError(
                 f"{type(self._embeddings).__name__} gave {len(vectors)} vectors of shape "
-                f"{', '.join(shapes)} for {len(filled)} texts; its queries have {self.dim} numbers."
+                f"{', '.join(shapes)} for {len(filled)} texts; its queries have {self.dim} numbers.",
+                "Pass an object whose documents and queries have vectors of one length.",
             )
         for index, vector in zip(filled, vectors, strict=True):
             rows[index] = vector

@@ -55,7 +55,7 @@ def _explain_query(args: Namespace, library: Opened) -> None:
         return
     screen = Screen()
     note = f" ({ranking.degraded})" if ranking.degraded else ""
-    screen.show(f"mode {ranking.mode}: {ranking.total} skills match {args.query!r}{note}")
+    screen.show(f"mode {ranking.mode}, {ranking.total} skills for {args.query!r}{note}")
     if generic:
         screen.show(fields([("words any skill might use, which count half", ", ".join(generic))]))
     for hit in hits:

@@ -79,4 +79,4 @@ def _show(ranking: Ranking) -> None:
     ]
     screen.table(("#", "skill", "score", "description"), rows, numeric="# score")
     note = f"; {ranking.degraded}" if ranking.degraded else ""
-    screen.show(f"\n{len(ranking.hits)} of {ranking.total} that match, mode {ranking.mode}{note}")
+    screen.show(f"\n{len(ranking.hits)} of {ranking.total} skills, mode {ranking.mode}{note}")

@@ -11,26 +11,24 @@ from skillcue_hooks import Hit, Skill
 __all__ = ["COMPARABLE", "MEANINGS", "generic_words", "matched_words", "meaning", "stronger_in"]
 
 MEANINGS: Mapping[str, str] = {
-    "head": "words: BM25 of the query in name, description and tags; 0 or more",
-    "body": "words: BM25 of the query in the body; 0 or more",
-    "evidence": "words: rare ones shared by name, description and tags; 1 is a word no other has; "
-    "the gate reads it",
-    "evidence_body": "words: the same for the body; the gate reads it",
-    "matched": "words: different ones of the query in name, description and tags",
-    "document": "words: BM25 of the query in head and body as one text; 0 or more",
-    "z_document": "words: deviations of document above the mean of the library",
-    "gain": "words: what the evidence of the head adds before its weight; 0 for an accidental word",
-    "semantic": "meaning: cosine of query and head as the encoder gives it; -1 to 1",
-    "calibrated": "meaning: the same without what all descriptions share",
-    "z_head": "meaning: deviations of calibrated above the mean, best sentence of a long query "
-    "included",
-    "z_chunk": "meaning: deviations of the best piece of the body above the mean",
-    "background": "meaning: directions shared by all descriptions that were taken out",
+    "head": "words: BM25 of name, description and tags",
+    "body": "words: BM25 of the body",
+    "evidence": "words: rare ones in the head; 1 is a word no other has",
+    "evidence_body": "words: rare ones in the body",
+    "matched": "words: how many of the query are in the head",
+    "document": "words: BM25 of head and body as one text",
+    "z_document": "words: deviations of document above the mean",
+    "gain": "words: what evidence adds; an accidental word adds 0",
+    "semantic": "meaning: cosine of query and head, -1 to 1",
+    "calibrated": "meaning: without what all descriptions share",
+    "z_head": "meaning: deviations of calibrated above the mean",
+    "z_chunk": "meaning: the same for the best piece of the body",
+    "background": "meaning: shared directions that were taken out",
     "first": "final: score of the first stage",
-    "cross_encoder": "final: raw score of the cross-encoder for query and skill read together",
-    "blend": "final: mean of cross-encoder and first stage, each scaled from 0 to 1",
-    "total": "final: the sum, before the context adds its part",
-    "z": "final: standard deviations of the score above the mean of the library",
+    "cross_encoder": "final: query and skill read together, raw score",
+    "blend": "final: mean of both, each scaled to 0 to 1",
+    "total": "final: the sum, without the context",
+    "z": "final: deviations of the score above the mean",
 }
 """Signal name to one line, for the built-in modes: what it is about, and what it says."""
 

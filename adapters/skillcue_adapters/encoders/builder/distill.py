@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from model2vec.distill import distill
 
 from skillcue_adapters.encoders.builder.quantize import row_int8
 
@@ -24,6 +23,8 @@ def distill_table(weights: Path, target: Path) -> None:
 
     Tokens that model2vec leaves out of a text, the unknown one, get a row of zeros.
     """
+    from model2vec.distill import distill  # imports torch
+
     model = distill(str(weights), pca_dims=DIM, sif_coefficient=SIF, quantize_to="float32")
     vectors = np.array(model.embedding, dtype=np.float32)
     if model.unk_token_id is not None:
