@@ -44,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     _list(commands)
     _load(commands)
     _doctor(commands)
+    _eval(commands)
     _plugins(commands)
     return parser
 
@@ -179,6 +180,112 @@ def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
     _library_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 when there are warnings, too"
+    )
+
+
+def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "eval",
+        "measure how well modes find the right skill on a dataset in BEIR layout",
+        """\
+  skillcue eval examples/evaluation --modes bm25,skillsight
+  skillcue eval my-data --split dev --field short --context text --html report.html
+  skillcue eval my-data --pool 34000 --distractors market.jsonl.gz --cache build/vectors
+""",
+    )
+    parser.add_argument(
+        "dataset",
+        metavar="DATASET",
+        help="folder with corpus.jsonl, queries.jsonl and qrels.tsv (all may end in .gz)",
+    )
+    parser.add_argument(
+        "--modes",
+        default="bm25,skillsight",
+        metavar="MODE,...",
+        help="modes to measure, separated by commas (default: bm25,skillsight)",
+    )
+    parser.add_argument(
+        "--baseline", metavar="MODE", help="the mode others are compared with (default: the first)"
+    )
+    parser.add_argument(
+        "--k", type=int, default=5, metavar="N", help="hits that count, 1 or more (default: 5)"
+    )
+    _eval_data(parser)
+    _eval_encoding(parser)
+    _eval_output(parser)
+
+
+def _eval_data(parser: argparse.ArgumentParser) -> None:
+    data = parser.add_argument_group("data")
+    data.add_argument("--split", metavar="NAME", help="queries-NAME.jsonl and qrels-NAME.tsv")
+    data.add_argument("--queries", metavar="FILE", help="queries, instead of those of the layout")
+    data.add_argument("--qrels", metavar="FILE", help="judgments, instead of those of the layout")
+    data.add_argument(
+        "--field", default="text", metavar="NAME", help="field of a query to ask (default: text)"
+    )
+    data.add_argument(
+        "--context",
+        default="context",
+        metavar="NAME",
+        help="field of a query that is its second view, where it has one; '' for no second view "
+        "(default: context)",
+    )
+    data.add_argument(
+        "--pool",
+        type=int,
+        metavar="N",
+        help="N skills altogether: the corpus, then the first distractors (default: the corpus)",
+    )
+    data.add_argument(
+        "--distractors",
+        metavar="FILE",
+        help="where further skills stand (default: the only one of distractors*.jsonl, "
+        "market.jsonl and bodies.jsonl)",
+    )
+    data.add_argument(
+        "--skills",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="folder of SKILL.md files whose names the judgments use, instead of corpus.jsonl; "
+        "may be repeated",
+    )
+    data.add_argument(
+        "--outcomes",
+        metavar="FILE",
+        help='how agents fared, lines of {"query": id, "reward": number}: adds the helpfulness gap',
+    )
+
+
+def _eval_encoding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encoder", metavar="SPEC", help="such as minilm, static, onnx:/path (default: minilm)"
+    )
+    parser.add_argument(
+        "--bodies",
+        choices=("lexical", "all", "none"),
+        help="search bodies by their words, encode them as well, or leave them out of all modes "
+        "(default: lexical)",
+    )
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="keep vectors there; rankings are never cached"
+    )
+
+
+def _eval_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", metavar="FILE", help="write everything as one JSON document; - is stdout"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a report with plots, one file")
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="show a bar on a terminal",
+    )
+    parser.add_argument(
+        "--traceback", action="store_true", help="print the traceback of an error as well"
     )
 
 

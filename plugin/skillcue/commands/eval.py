@@ -1,0 +1,200 @@
+"""``skillcue eval``: how well modes find the right skill, as a table, as JSON, as a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from skillcue.commands.messages import print_note
+from skillcue.commands.output import Screen, write_json
+from skillcue.evaluation.datasets import Reading, load_dataset
+from skillcue.evaluation.document import Evaluated, make_document
+from skillcue.evaluation.layout import FileChoice, find_files
+from skillcue.evaluation.outcomes import read_outcomes
+from skillcue.evaluation.runner import RunSettings, open_cue, run_mode
+from skillcue.evaluation.table import show_document
+from skillcue.extras import require
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["run"]
+
+MOST_K = 1000
+"""Largest ``--k``."""
+NAMES_SHOWN = 5
+"""Most queries named in a note; ``--json`` has all of them."""
+
+
+def run(args: Namespace) -> int:
+    """Evaluate, print the table or JSON, write the files that were asked for."""
+    require("ir_measures", "ir_measures", "eval")  # before minutes are spent on searching
+    modes, baseline = _modes(args)
+    _check_outputs(args)
+    document = _evaluated(args, modes, baseline)
+    if args.html:
+        from skillcue.evaluation.report import render_report
+
+        _write(args.html, render_report(document))
+    if args.json == "-":
+        write_json(document)
+    elif args.json:
+        _write(args.json, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    if args.json != "-":
+        show_document(Screen(), document)
+    _note_problems(document)
+    return 0
+
+
+def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, Any]:
+    files = find_files(Path(args.dataset), _choice(args))
+    reading = Reading(args.field, args.context, args.pool, args.bodies == "none")
+    settings = RunSettings(
+        k=args.k,
+        encoder=args.encoder,
+        bodies=None if reading.heads else args.bodies,
+        cache=Path(args.cache) if args.cache else None,
+    )
+    with _Bar(args.progress) as bar:
+        bar.update(f"reading {args.dataset}", 0, 0)
+        dataset = load_dataset(files, reading)
+        asked = {question.id for question in dataset.questions}
+        outcomes = read_outcomes(Path(args.outcomes), asked, modes) if args.outcomes else None
+        with open_cue(dataset, modes, settings) as cue:
+            runs = [run_mode(cue, mode, dataset.questions, args.k, bar.update) for mode in modes]
+            bar.update("scoring", 0, 0)
+            return make_document(
+                Evaluated(dataset, reading, settings, runs, baseline, cue.snapshot(), outcomes)
+            )
+
+
+def _modes(args: Namespace) -> tuple[list[str], str]:
+    modes = [mode.strip() for mode in args.modes.split(",") if mode.strip()]
+    if not modes:
+        raise ConfigurationError("--modes names no mode.", "Such as --modes bm25,skillsight.")
+    if len(set(modes)) != len(modes):
+        raise ConfigurationError(f"--modes {args.modes} names a mode twice.", "Name each once.")
+    baseline = args.baseline or modes[0]
+    if baseline not in modes:
+        raise ConfigurationError(
+            f"--baseline {baseline} is not among the modes {', '.join(modes)}.",
+            "Add it to --modes.",
+        )
+    if not 1 <= args.k <= MOST_K:
+        raise ConfigurationError(f"--k is {args.k}.", f"Use 1 to {MOST_K}.")
+    return modes, baseline
+
+
+def _choice(args: Namespace) -> FileChoice:
+    def path(named: str | None) -> Path | None:
+        return Path(named) if named else None
+
+    return FileChoice(
+        split=args.split,
+        queries=path(args.queries),
+        qrels=path(args.qrels),
+        distractors=path(args.distractors),
+        skills=tuple(args.skills),
+    )
+
+
+def _check_outputs(args: Namespace) -> None:
+    """Find out now, not after the work, that there is no such folder."""
+    for named in (args.json, args.html):
+        if named and named != "-" and not Path(named).absolute().parent.is_dir():
+            raise ConfigurationError(
+                f"{named} cannot be written: there is no such folder.", "Make the folder first."
+            )
+
+
+def _write(named: str, text: str) -> None:
+    """Write a file whole or not at all."""
+    path = Path(named)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.absolute().parent, delete=False
+        ) as part:
+            part.write(text)
+        os.replace(part.name, path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{named} cannot be written: {error.strerror or error}.", "Choose another path."
+        ) from error
+
+
+def _note_problems(document: dict[str, Any]) -> None:
+    for note in document["dataset"]["notes"]:
+        print_note(note)
+    unjudged = document["dataset"]["unjudged"]
+    if unjudged:
+        print_note(
+            f"{_count(unjudged, 'query', 'queries')} without a judgment, in no mean: "
+            + _listed(unjudged)
+        )
+    for mode in document["modes"]:
+        if mode["without_hits"]:
+            print_note(
+                f"{mode['mode']} found nothing for {_count(mode['without_hits'], 'query', 'queries')}"
+                f", which count as 0: {_listed(mode['without_hits'])}"
+            )
+        if mode["degraded"]:
+            reasons = sorted(set(mode["degraded"].values()))
+            print_note(
+                f"{mode['mode']} answered {_count(list(mode['degraded']), 'query', 'queries')} by a "
+                f"cheaper path ({'; '.join(reasons[:NAMES_SHOWN])}): these scores are not its own."
+            )
+
+
+def _count(items: Sequence[str], one: str, many: str) -> str:
+    return f"{len(items)} {one if len(items) == 1 else many}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+class _Bar:
+    """Progress on stderr, on a terminal only."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        if wanted and sys.stderr.isatty():
+            self._progress = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=Console(file=sys.stderr),
+                transient=True,
+            )
+
+    def update(self, what: str, done: int, total: int) -> None:
+        """Called with what is done, how many are, and of how many; 0 of 0 when unknown."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=what, completed=done, total=total or None)
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start()
+            self._task = self._progress.add_task("", total=None)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
