@@ -260,11 +260,14 @@ def _eval_data(parser: argparse.ArgumentParser) -> None:
 
 def _eval_encoding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--encoder", metavar="SPEC", help="such as minilm, static, onnx:/path (default: minilm)"
+        "--encoder",
+        metavar="SPEC",
+        help="minilm, static, onnx:/path, st:model or a plugin's (default: minilm)",
     )
     parser.add_argument(
         "--bodies",
         choices=("lexical", "all", "none"),
+        default="lexical",
         help="search bodies by their words, encode them as well, or leave them out of all modes "
         "(default: lexical)",
     )

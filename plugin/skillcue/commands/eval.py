@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +25,7 @@ from skillcue.evaluation.datasets import Reading, load_dataset
 from skillcue.evaluation.document import Evaluated, make_document
 from skillcue.evaluation.layout import FileChoice, find_files
 from skillcue.evaluation.outcomes import read_outcomes
-from skillcue.evaluation.runner import RunSettings, open_cue, run_mode
+from skillcue.evaluation.runner import RunSettings, run_modes
 from skillcue.evaluation.table import show_document
 from skillcue.extras import require
 from skillcue_hooks.errors import ConfigurationError
@@ -66,7 +64,7 @@ def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, An
     settings = RunSettings(
         k=args.k,
         encoder=args.encoder,
-        bodies=None if reading.heads else args.bodies,
+        bodies="all" if args.bodies == "all" else "lexical",
         cache=Path(args.cache) if args.cache else None,
     )
     with _Bar(args.progress) as bar:
@@ -74,12 +72,11 @@ def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, An
         dataset = load_dataset(files, reading)
         asked = {question.id for question in dataset.questions}
         outcomes = read_outcomes(Path(args.outcomes), asked, modes) if args.outcomes else None
-        with open_cue(dataset, modes, settings) as cue:
-            runs = [run_mode(cue, mode, dataset.questions, args.k, bar.update) for mode in modes]
-            bar.update("scoring", 0, 0)
-            return make_document(
-                Evaluated(dataset, reading, settings, runs, baseline, cue.snapshot(), outcomes)
-            )
+        runs, snapshot = run_modes(dataset, modes, settings, bar.update)
+        bar.update("scoring", 0, 0)
+        return make_document(
+            Evaluated(dataset, reading, settings, runs, baseline, snapshot, outcomes)
+        )
 
 
 def _modes(args: Namespace) -> tuple[list[str], str]:
@@ -124,12 +121,10 @@ def _check_outputs(args: Namespace) -> None:
 def _write(named: str, text: str) -> None:
     """Write a file whole or not at all."""
     path = Path(named)
+    part = path.with_name(f"{path.name}.part")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.absolute().parent, delete=False
-        ) as part:
-            part.write(text)
-        os.replace(part.name, path)
+        part.write_text(text, "utf-8")
+        part.replace(path)
     except OSError as error:
         raise ConfigurationError(
             f"{named} cannot be written: {error.strerror or error}.", "Choose another path."

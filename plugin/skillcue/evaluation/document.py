@@ -28,6 +28,7 @@ from skillcue.evaluation.measures import Scores, measure_names, score_run
 from skillcue.evaluation.outcomes import Outcome, helpfulness_gap
 from skillcue.evaluation.runner import DEPTH, ModeRun, RunSettings
 from skillcue.library.snapshot import LibrarySnapshot
+from skillcue_hooks.contracts import Skill
 
 __all__ = ["SCHEMA", "VERSION", "Evaluated", "make_document"]
 
@@ -84,16 +85,14 @@ def make_document(done: Evaluated) -> dict[str, Any]:
             _comparison(mode, done.baseline, scores, k) for mode in scores if mode != done.baseline
         ],
         "gaps": _gaps(done, scores),
+        "by_echo": _by_echo(done.dataset, scores, k),
         "queries": [_query(question, done, scores) for question in done.dataset.questions],
     }
 
 
 def _dataset(dataset: Dataset, reading: Reading) -> dict[str, Any]:
     echoes = {
-        name: [
-            echo_rate(q.text, [dataset.skills[s] for s in q.gold], heads=heads)
-            for q in dataset.questions
-        ]
+        name: [echo_rate(q.text, _gold_skills(q, dataset), heads=heads) for q in dataset.questions]
         for name, heads in (("echo", False), ("echo_heads", True))
     }
     return {
@@ -111,6 +110,32 @@ def _dataset(dataset: Dataset, reading: Reading) -> dict[str, Any]:
         **{name: _mean([v for v in values if v is not None]) for name, values in echoes.items()},
         "notes": list(dataset.notes),
     }
+
+
+def _by_echo(dataset: Dataset, scores: Mapping[str, Scores], k: int) -> list[dict[str, Any]]:
+    """R@k of the half of the queries that echo their skills least, and of the other half."""
+    echoes = [(echo_rate(q.text, _gold_skills(q, dataset)), q.id) for q in dataset.questions]
+    known = sorted((echo, name) for echo, name in echoes if echo is not None)
+    middle = len(known) // 2
+    halves = {"fewer shared words": known[:middle], "more shared words": known[middle:]}
+    return [
+        {
+            "name": name,
+            "n": len(half),
+            "low": half[0][0],
+            "high": half[-1][0],
+            "means": {
+                mode: _mean([found[f"R@{k}"][query] for _, query in half])
+                for mode, found in scores.items()
+            },
+        }
+        for name, half in halves.items()
+        if half
+    ]
+
+
+def _gold_skills(question: Question, dataset: Dataset) -> list[Skill]:
+    return [dataset.skills[name] for name in question.gold]
 
 
 def _settings(done: Evaluated) -> dict[str, Any]:
@@ -195,7 +220,7 @@ def _query(question: Question, done: Evaluated, scores: Mapping[str, Scores]) ->
         "id": question.id,
         "text": question.text,
         "context": question.context,
-        "echo": echo_rate(question.text, [skills[name] for name in question.gold]),
+        "echo": echo_rate(question.text, _gold_skills(question, done.dataset)),
         "gold": [
             {"id": name, "name": skills[name].name, "grade": grade}
             for name, grade in question.gold.items()

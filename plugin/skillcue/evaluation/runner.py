@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from skillcue import builtin
+from skillcue.caches import IndexOnly
+from skillcue.encoders import DEFAULT_ENCODER
 from skillcue.evaluation.datasets import Dataset, Question
 from skillcue.facade import SkillCue
+from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.push.budget import estimate_tokens
 from skillcue.push.render import advice_block, render_advice
+from skillcue.registry import Factory, registered_factories
 from skillcue_hooks.contracts import Hit, Ranking
-from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.errors import ConfigurationError, UnknownModeError
+from skillcue_hooks.manager import build_manager
+from skillcue_hooks.protocols import Encoder
 
 __all__ = [
     "DEPTH",
@@ -24,8 +30,7 @@ __all__ = [
     "ModeRun",
     "Progress",
     "RunSettings",
-    "open_cue",
-    "run_mode",
+    "run_modes",
 ]
 
 DEPTH = 50
@@ -48,14 +53,14 @@ class RunSettings:
 
     Attributes:
         k: Hits that count and that are shown to the agent.
-        encoder: Encoder of all modes; None takes the default.
-        bodies: ``lexical`` or ``all``; None takes the default.
+        encoder: Spec of the encoder of all modes; None takes the default.
+        bodies: ``lexical`` or ``all``.
         cache: Folder in which vectors are kept; None keeps none.
     """
 
     k: int = 5
     encoder: str | None = None
-    bodies: str | None = None
+    bodies: Literal["lexical", "all"] = "lexical"
     cache: Path | None = None
 
 
@@ -88,38 +93,73 @@ class ModeRun:
         return {name: [hit.skill.id for hit in hits] for name, hits in self.hits.items()}
 
 
-@contextmanager
-def open_cue(dataset: Dataset, modes: Sequence[str], settings: RunSettings) -> Iterator[SkillCue]:
-    """The library of a dataset, no ranking cached.
+def run_modes(
+    dataset: Dataset, modes: Sequence[str], settings: RunSettings, progress: Progress
+) -> tuple[list[ModeRun], LibrarySnapshot]:
+    """Ask all questions in every mode, one after the other.
+
+    Each mode has a `SkillCue` of its own, so that none finds what another has worked out, such
+    as the vector of a query. The vectors of skills are shared: the first mode that needs them
+    encodes them.
+
+    Args:
+        dataset: Skills and queries.
+        modes: Names of modes.
+        settings: How they are run.
+        progress: Told how far it is.
+
+    Returns:
+        What the modes answered, and the library.
 
     Raises:
         UnknownModeError: A mode is not registered.
-        ConfigurationError: The encoder or another setting is wrong.
+        ConfigurationError: The encoder or another setting is wrong, or a mode cannot be made
+            ready.
     """
-    chosen = {"encoder": settings.encoder, "bodies": settings.bodies}
-    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    cue = SkillCue(list(dataset.sources), mode=modes[0], cache=False, recheck="manual", **given)
-    with cue:
-        for mode in modes:
-            cue.check_mode(mode)
-        yield cue
+    plugins = build_manager(builtin.plugins())
+    known = registered_factories(plugins, "mode")
+    for mode in modes:
+        if mode not in known:
+            raise UnknownModeError(mode, known)
+    encoder = _encoder(settings.encoder, registered_factories(plugins, "encoder"))
+    _know_words(dataset.questions)
+    runs = []
+    for mode in modes:
+        with _cue(dataset, mode, settings, encoder) as cue:
+            runs.append(_run(cue, mode, dataset.questions, settings.k, progress))
+            snapshot = cue.snapshot()
+    return runs, snapshot
 
 
-def run_mode(
+def _encoder(spec: str | None, registered: Mapping[str, Factory]) -> Encoder:
+    from skillcue_adapters.encoders import open_encoder
+
+    return open_encoder(DEFAULT_ENCODER if spec is None else spec, registered)
+
+
+def _know_words(questions: Sequence[Question]) -> None:
+    """Stems are remembered by the process; the mode that comes first must not pay for all."""
+    from skillcue_adapters.analyzer import ANALYZER
+
+    for question in questions:
+        ANALYZER.counts(question.text)
+        ANALYZER.counts(question.context)
+
+
+def _cue(dataset: Dataset, mode: str, settings: RunSettings, encoder: Encoder) -> SkillCue:
+    return SkillCue(
+        list(dataset.sources),
+        mode=mode,
+        encoder=encoder,
+        bodies=settings.bodies,
+        cache=IndexOnly(settings.cache) if settings.cache else False,
+        recheck="manual",
+    )
+
+
+def _run(
     cue: SkillCue, mode: str, questions: Sequence[Question], k: int, progress: Progress
 ) -> ModeRun:
-    """Ask all questions in one mode, one after the other.
-
-    Args:
-        cue: The library.
-        mode: Retrieval mode.
-        questions: The queries.
-        k: Hits that are shown to the agent.
-        progress: Told how far it is.
-
-    Raises:
-        ConfigurationError: The mode cannot be made ready.
-    """
     progress(f"indexing for {mode}", 0, 0)
     started = time.perf_counter()
     _make_ready(cue, mode, progress)
