@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillcue.evaluation.compare import CONFIDENCE, Interval, resampled
+from skillcue.evaluation.compare import CONFIDENCE, FEWEST_QUERIES, Interval, resampled
 from skillcue.evaluation.files import Record, read_records
 
 __all__ = ["Gap", "Outcome", "helpfulness_gap", "read_outcomes"]
@@ -95,7 +95,7 @@ def helpfulness_gap(outcomes: Sequence[Outcome], hit: Mapping[str, float], mode:
         words = f"no gap: there is no run whose skill was {empty}" if runs else "no runs"
         return Gap(None, len(found), len(missed), _mean(found), _mean(missed), words)
     interval = _interval(runs, hit)
-    words = _words(interval)
+    words = _words(interval, len({run.query for run in runs}))
     return Gap(interval, len(found), len(missed), _mean(found), _mean(missed), words)
 
 
@@ -118,7 +118,9 @@ def _interval(runs: Sequence[Outcome], hit: Mapping[str, float]) -> Interval:
     return Interval(float(total[0] / total[1] - total[2] / total[3]), float(low), float(high))
 
 
-def _words(interval: Interval) -> str:
+def _words(interval: Interval, queries: int) -> str:
+    if queries < FEWEST_QUERIES:
+        return f"too few queries to say: {queries} of at least {FEWEST_QUERIES}"
     if interval.low > 0.0:
         return "runs go better where the skill was found"
     if interval.high < 0.0:

@@ -215,20 +215,29 @@
         text(x(tick), bottom + 17, String(Number(tick.toPrecision(1))), "middle"));
     }
     picture.append(text((left + width - right) / 2, height - 4, "milliseconds a query (log)", "middle"));
-    const taken = [];
+    const spots = modes.map((m) => [x(m.times.p50_ms), y(m.means[name].mean)]);
+    const taken = spots.map(([at, up]) => [at - 9, up - 9, at + 9, up + 9]);
+    const clear = (box) => box[0] > left && box[2] < width && box[1] > 0 && box[3] < bottom
+      && taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
+    /** Where the name of a mode covers no dot and no other name; the first of a few places. */
+    function labelled(mode, [at, up]) {
+      const long = mode.length * 7.5;
+      const places = [-10, 18, -26, 34, -42, 50].flatMap((down) => [[12, down], [-12 - long, down]]);
+      const boxes = places.map(([side, down]) => [at + side, up + down - 11, at + side + long, up + down + 4]);
+      const box = boxes.find(clear) || boxes[0];
+      taken.push(box);
+      return text(box[0], box[3] - 4, mode, "start", "strong halo");
+    }
+    const labels = [];
     for (const m of modes) {
       const found = m.means[name], at = x(m.times.p50_ms), up = y(found.mean);
-      let label = up - 10;
-      while (taken.some(([a, b]) => Math.abs(a - at) < 90 && Math.abs(b - label) < 15)) label -= 15;
-      taken.push([at, label]);
-      const anchor = at > width * 0.6 ? "end" : "start";
+      labels.push(labelled(m.mode, [at, up]));
       const mark = s("g", { class: "mark" },
         s("line", { x1: at, x2: at, y1: y(found.low), y2: y(found.high), stroke: colour(m.mode),
           "stroke-width": 3, "stroke-linecap": "round", opacity: 0.35 }),
         s("line", { x1: at, x2: x(m.times.p95_ms), y1: up, y2: up, stroke: colour(m.mode),
           "stroke-width": 2, "stroke-dasharray": "2 3" }),
         s("circle", { cx: at, cy: up, r: 7, fill: colour(m.mode), stroke: "var(--card)", "stroke-width": 2 }),
-        text(at + (anchor === "end" ? -9 : 9), label, m.mode, anchor, "strong"),
         s("circle", { cx: at, cy: up, r: 18, fill: "transparent" }));
       mark.addEventListener("pointermove", (event) => showTip(event, [
         [dot(m.mode), h("b", {}, m.mode)], `${name} ${short(found.mean)}, 95% interval ${range(found)}`,
@@ -237,6 +246,7 @@
       mark.addEventListener("pointerleave", hideTip);
       picture.append(mark);
     }
+    picture.append(...labels);
     return picture;
   }
 
@@ -257,7 +267,8 @@
         const first = ranks.length ? `first right one at rank ${Math.min(...ranks)}`
           : `no right one in the first ${settings.depth}`;
         return h("div", {},
-          h("h3", {}, dot(m.mode), ` ${m.mode} `, h("span", { class: "soft small" }, first)),
+          h("h3", {}, dot(m.mode), ` ${m.mode}`),
+          h("div", { class: "soft small" }, first),
           answer.top.length
             ? h("ol", {}, answer.top.map((hit) =>
                 h("li", { class: right.has(hit.id) ? "right" : null, title: hit.id }, skillName(hit))))
@@ -393,13 +404,14 @@
   function comparisonTable(comparison) {
     return [h("h3", {}, `${comparison.mode} against ${comparison.baseline}`),
       h("div", { class: "scroll" }, h("table", { class: "comparison" },
-        h("thead", {}, h("tr", {}, ["measure", "difference", "95% interval", "better", "worse", "McNemar p", ""]
+        h("thead", {}, h("tr", {}, ["measure", "verdict", "difference", "95% interval", "better", "worse", "McNemar p"]
           .map((head) => h("th", {}, head)))),
         h("tbody", {}, measures.map((name) => {
           const item = comparison.measures[name];
-          return h("tr", {}, h("td", {}, name), h("td", {}, signed(item.mean)), h("td", {}, range(item, signed)),
+          return h("tr", {}, h("td", {}, name), h("td", {}, badge(item.verdict)), h("td", {}, signed(item.mean)),
+            h("td", {}, range(item, signed)),
             h("td", {}, count(item.better)), h("td", {}, count(item.worse)),
-            h("td", {}, item.p === null ? "" : short(item.p)), h("td", {}, badge(item.verdict)));
+            h("td", {}, item.p === null ? "" : short(item.p)));
         }))))];
   }
 
@@ -433,7 +445,8 @@
     const rewards = report.gaps.flatMap((g) => [g.mean_found, g.mean_missed]).filter((v) => v !== null);
     const most = Math.max(...rewards, 0);
     return card("", "Helpfulness gap",
-      `Mean reward of runs whose query had a right skill in the first ${k}, minus that of the others.`,
+      `Mean reward of runs whose query had a right skill in the first ${k}, minus that of the others. `
+        + "Queries whose skill is found may be the easier ones: the gap is a hint, no proof.",
       report.gaps.map((gap) => [
         h("h3", {}, dot(gap.mode), ` ${gap.mode}: `, gap.interval
           ? `${signed(gap.interval.mean)}, 95% interval ${range(gap.interval, signed)}; ` : "", gap.words),
