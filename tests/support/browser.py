@@ -13,7 +13,7 @@ import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -46,17 +46,16 @@ class Browser:
             *(["--no-sandbox"] if os.geteuid() == 0 else []),  # Chromium refuses root without it
         ]
 
-        def descriptors() -> None:
-            os.dup2(theirs_in, 3)
-            os.dup2(theirs_out, 4)
-
-        self._process = subprocess.Popen(
+        # Not subprocess: what it can run between fork and exec is unsafe beside threads.
+        self._pid = os.posix_spawnp(
+            program,
             [*command, "about:blank"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=descriptors,
-            close_fds=False,
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, theirs_in, 3),
+                (os.POSIX_SPAWN_DUP2, theirs_out, 4),
+                *((os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in range(3)),
+            ],
         )
         os.close(theirs_in)
         os.close(theirs_out)
@@ -108,8 +107,8 @@ class Browser:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._process.terminate()
-        self._process.wait(WAIT_S)
+        os.kill(self._pid, signal.SIGTERM)
+        os.waitpid(self._pid, 0)
         os.close(self._in)
         os.close(self._out)
         self._profile.cleanup()
@@ -130,12 +129,17 @@ class Page:
         """Give the window another size, CSS pixels."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
         )
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression; of a promise, what it comes to."""
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
@@ -152,6 +156,9 @@ class Page:
         """Where an element is in the window, after scrolling to it."""
         found = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
         self.evaluate(f"{found}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        self.evaluate(  # the scroll event comes with the next frame
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
         box = self.evaluate(
             f"(() => {{ const b = {found}.getBoundingClientRect();"
             " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
@@ -177,18 +184,7 @@ class Page:
     def errors(self) -> list[str]:
         """What the console shows in red or yellow, and uncaught exceptions."""
         self.evaluate("0")  # events of what was done before have arrived then
-        found = []
-        for event in self._mine():
-            params = event["params"]
-            if event["method"] == "Runtime.exceptionThrown":
-                found.append(str(params["exceptionDetails"]))
-            elif event["method"] == "Runtime.consoleAPICalled":
-                if params["type"] in ("error", "warning", "assert"):
-                    found.append(str(params["args"]))
-            elif event["method"] == "Log.entryAdded":
-                if params["entry"]["level"] in ("error", "warning"):
-                    found.append(params["entry"]["text"])
-        return found
+        return [text for event in self._mine() if (text := _complaint(event))]
 
     @property
     def requests(self) -> list[str]:
@@ -210,6 +206,18 @@ class Page:
 
     def _mine(self) -> list[dict[str, Any]]:
         return [e for e in self._browser.events if e.get("sessionId") == self._session]
+
+
+def _complaint(event: dict[str, Any]) -> str | None:
+    params = event["params"]
+    match event["method"]:
+        case "Runtime.exceptionThrown":
+            return str(params["exceptionDetails"])
+        case "Runtime.consoleAPICalled" if params["type"] in ("error", "warning", "assert"):
+            return str(params["args"])
+        case "Log.entryAdded" if params["entry"]["level"] in ("error", "warning"):
+            return str(params["entry"]["text"])
+    return None
 
 
 def _pipe() -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,8 @@ __all__ = ["run"]
 
 MOST_K = 1000
 """Largest ``--k``."""
+REDRAW_S = 0.1
+"""Shortest time between two drawings of the bar, seconds."""
 NAMES_SHOWN = 5
 """Most queries named in a note; ``--json`` has all of them."""
 
@@ -164,11 +167,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class _Bar:
-    """Progress on stderr, on a terminal only."""
+    """Progress on stderr, on a terminal only.
+
+    Drawn between two queries, not by a thread: that would take its time from what is timed.
+    """
 
     def __init__(self, wanted: bool) -> None:
         self._progress: Progress | None = None
         self._task = TaskID(0)
+        self._drawn = ("", 0.0)
         if wanted and sys.stderr.isatty():
             self._progress = Progress(
                 TextColumn("{task.description}", markup=False),
@@ -177,12 +184,18 @@ class _Bar:
                 TimeElapsedColumn(),
                 console=Console(file=sys.stderr),
                 transient=True,
+                auto_refresh=False,
             )
 
     def update(self, what: str, done: int, total: int) -> None:
         """Called with what is done, how many are, and of how many; 0 of 0 when unknown."""
-        if self._progress is not None:
-            self._progress.update(self._task, description=what, completed=done, total=total or None)
+        if self._progress is None:
+            return
+        self._progress.update(self._task, description=what, completed=done, total=total or None)
+        now = time.monotonic()
+        if what != self._drawn[0] or now - self._drawn[1] >= REDRAW_S:
+            self._progress.refresh()
+            self._drawn = (what, now)
 
     def __enter__(self) -> Self:
         if self._progress is not None:

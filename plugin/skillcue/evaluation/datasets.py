@@ -264,5 +264,10 @@ def _identity(skills: Iterable[Skill], questions: Iterable[Question]) -> str:
 
 
 def _names(files: DatasetFiles) -> dict[str, str]:
-    corpus = files.corpus.name if files.corpus else ", ".join(files.skills)
+    corpus = files.corpus.name if files.corpus else _folder_names(files.skills)
     return {"corpus": corpus, "queries": files.queries.name, "qrels": files.qrels.name}
+
+
+def _folder_names(folders: Iterable[str]) -> str:
+    """Names without the way to them, which is nobody's business in a report that is passed on."""
+    return ", ".join(Path(folder).resolve().name for folder in folders)
