@@ -272,6 +272,11 @@ def _eval_encoding(parser: argparse.ArgumentParser) -> None:
         "(default: lexical)",
     )
     parser.add_argument(
+        "--cross-encoder",
+        metavar="SPEC",
+        help="for mode two_stage: onnx:/path, st:model-or-path or lm:model-or-path",
+    )
+    parser.add_argument(
         "--cache", metavar="FOLDER", help="keep vectors there; rankings are never cached"
     )
 

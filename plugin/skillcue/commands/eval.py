@@ -68,6 +68,7 @@ def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, An
         k=args.k,
         encoder=args.encoder,
         bodies="all" if args.bodies == "all" else "lexical",
+        cross_encoder=args.cross_encoder,
         cache=Path(args.cache) if args.cache else None,
     )
     with _Bar(args.progress) as bar:

@@ -145,6 +145,7 @@ def _settings(done: Evaluated) -> dict[str, Any]:
         "modes": [run.mode for run in done.runs],
         "baseline": done.baseline,
         "encoder": done.settings.encoder,
+        "cross_encoder": done.settings.cross_encoder,
         "bodies": "none" if done.reading.heads else done.settings.bodies,
         "confidence": CONFIDENCE,
         "rounds": ROUNDS,

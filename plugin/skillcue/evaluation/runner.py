@@ -55,12 +55,14 @@ class RunSettings:
         k: Hits that count and that are shown to the agent.
         encoder: Spec of the encoder of all modes; None takes the default.
         bodies: ``lexical`` or ``all``.
+        cross_encoder: Spec of the cross-encoder of mode ``two_stage``; None when there is none.
         cache: Folder in which vectors are kept; None keeps none.
     """
 
     k: int = 5
     encoder: str | None = None
     bodies: Literal["lexical", "all"] = "lexical"
+    cross_encoder: str | None = None
     cache: Path | None = None
 
 
@@ -152,6 +154,7 @@ def _cue(dataset: Dataset, mode: str, settings: RunSettings, encoder: Encoder) -
         mode=mode,
         encoder=encoder,
         bodies=settings.bodies,
+        cross_encoder=settings.cross_encoder,
         cache=IndexOnly(settings.cache) if settings.cache else False,
         recheck="manual",
     )

@@ -486,7 +486,8 @@
       ["dataset", `${dataset.name}: ${Object.entries(dataset.files).map(([role, file]) => `${role} ${file}`).join(", ")}`],
       ["asked", `field ${dataset.field}` + (dataset.context ? `, with ${dataset.context} as second view` : "")],
       ["identity", h("code", {}, dataset.hash)],
-      ["encoder", settings.encoder || "default"], ["bodies", settings.bodies || "default"],
+      ["encoder", settings.encoder || "default"],
+      ...(settings.cross_encoder ? [["cross-encoder", settings.cross_encoder]] : []), ["bodies", settings.bodies || "default"],
       ["machine", `${measured.processor || measured.system}, ${measured.cores} cores, ${measured.system}`],
       ["versions", `Python ${measured.python}, ${versions.join(", ")}`], ["measured", measured.date],
     ];
