@@ -154,10 +154,11 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_without_the_extra_the_install_line_comes_before_the_work(process, data):
-    result = process("eval", data, "--split", "dev", code=WITHOUT)
-    assert (result.code, result.out) == (2, "")
-    assert "ir_measures is not installed." in result.err
-    assert 'pip install "skillcue[eval]"' in result.err
+    for dataset in (data, data / "nowhere"):  # not even looked for
+        result = process("eval", dataset, "--split", "dev", code=WITHOUT)
+        assert (result.code, result.out) == (2, "")
+        assert "ir_measures is not installed." in result.err
+        assert 'pip install "skillcue[eval]"' in result.err
 
 
 def test_asking_for_help_loads_no_measure_library(process):

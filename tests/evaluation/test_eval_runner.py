@@ -203,3 +203,21 @@ def test_messages_that_nothing_answers_are_judged_nowhere():
     unanswered = {json.loads(line)["_id"] for line in path.read_text("utf-8").splitlines()}
     assert len(unanswered) >= 5
     assert not unanswered & {question.id for question in load(EXAMPLES).questions}
+
+
+def test_the_cache_folder_never_answers_a_query(folder, encoded, tmp_path):
+    settings = RunSettings(cache=tmp_path / "cache")
+    for _ in range(2):
+        run_modes(load(folder), ["dense"], settings, quiet)
+    for query in QUERIES:
+        assert encoded["queries"].count(query["text"]) == 2
+    assert not (tmp_path / "cache" / "rankings").exists()
+
+
+def test_the_halves_by_echo_are_all_queries(example_document):
+    few, many = example_document["by_echo"]
+    assert few["n"] + many["n"] == len(example_document["queries"])
+    assert few["low"] <= few["high"] <= many["low"] <= many["high"]
+    for mode in example_document["modes"]:
+        total = sum(half["n"] * half["means"][mode["mode"]] for half in (few, many))
+        assert total / (few["n"] + many["n"]) == pytest.approx(mode["means"]["R@5"]["mean"])

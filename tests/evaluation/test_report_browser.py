@@ -5,6 +5,7 @@ Needs Chromium or Chrome (``apt-get install chromium``; ``CHROMIUM=/path`` names
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -156,18 +157,40 @@ def test_a_hard_query_opens(page):
     assert "answered by" in shown(page, "details")
 
 
-def test_no_two_words_of_a_plot_lie_over_each_other(browser, report):
-    for width in (360, 768, 1200):
-        page = opened(browser, report, width=width)
-        page.wait_for(f"document.querySelectorAll('.plot svg').length === {len(PLOTS)}")
-        overlapping = page.evaluate(
-            """[...document.querySelectorAll('.plot svg')].flatMap((svg) => {
-              const words = [...svg.querySelectorAll('text')].map((t) => [t.textContent, t.getBoundingClientRect()]);
-              return words.flatMap(([a, p], i) => words.slice(i + 1)
-                .filter(([, q]) => p.right > q.left + 1 && q.right > p.left + 1 && p.bottom > q.top + 3 && q.bottom > p.top + 3)
-                .map(([b]) => `${a} | ${b}`)); })"""
-        )
-        assert overlapping == [], width
+OVERLAPPING = """[...document.querySelectorAll('.plot svg')].flatMap((svg) => {
+  const words = [...svg.querySelectorAll('text')].map((t) => [t.textContent, t.getBoundingClientRect()]);
+  return words.flatMap(([a, p], i) => words.slice(i + 1)
+    .filter(([, q]) => p.right > q.left + 1 && q.right > p.left + 1 && p.bottom > q.top + 3 && q.bottom > p.top + 3)
+    .map(([b]) => `${a} | ${b}`));
+})"""
+
+
+def crowded(document):
+    """Five modes that are nearly alike, so that their dots lie side by side."""
+    first, second = copy.deepcopy(document["modes"])
+    names = ["bm25", "skillsight", "dense", "hybrid", "two_stage"]
+    modes = [first, *(copy.deepcopy(second) for _ in names[1:])]
+    for number, (mode, name) in enumerate(zip(modes, names, strict=True)):
+        mode["mode"] = name
+        mode["times"]["p50_ms"] = 5.0 + number / 10
+        mode["means"]["R@5"]["mean"] = 0.87 + number / 500
+    queries = [
+        {**query, "modes": {name: query["modes"]["bm25"] for name in names}}
+        for query in document["queries"]
+    ]
+    halves = [{**half, "means": dict.fromkeys(names, 0.5)} for half in document["by_echo"]]
+    return {**document, "modes": modes, "queries": queries, "by_echo": halves}
+
+
+def test_no_two_words_of_a_plot_lie_over_each_other(browser, report, example_document, tmp_path):
+    many = tmp_path / "many.html"
+    many.write_text(render_report(crowded(example_document)), "utf-8")
+    for path in (report, many):
+        for width in (360, 768, 1200):
+            page = opened(browser, path, width=width)
+            page.wait_for(f"document.querySelectorAll('.plot svg').length === {len(PLOTS)}")
+            assert page.evaluate(OVERLAPPING) == [], (path.name, width)
+            assert page.errors == []
 
 
 def test_the_page_fits_a_phone(browser, report):
