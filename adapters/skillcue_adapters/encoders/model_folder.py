@@ -26,7 +26,14 @@ from skillcue_adapters.encoders.pins import Manifest
 from skillcue_adapters.encoders.prompts import Prompts, prompts_from
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["DEFAULT_MAX_TOKENS", "POOLINGS", "ModelFolder", "read_json", "read_model_folder"]
+__all__ = [
+    "DEFAULT_MAX_TOKENS",
+    "POOLINGS",
+    "ModelFolder",
+    "read_json",
+    "read_model_folder",
+    "read_pair_folder",
+]
 
 POOLINGS = ("mean", "cls", "lasttoken")
 """Ways to make one vector of a vector for each token."""
@@ -46,7 +53,8 @@ class ModelFolder:
         name: What it is called in messages.
         model: The ONNX file.
         tokenizer: The ``tokenizer.json``.
-        pooling: One of `POOLINGS`; of no use where the graph pools by itself.
+        pooling: One of `POOLINGS`; of no use where the graph pools by itself, empty for a model
+            that reads pairs.
         max_tokens: Tokens of a text that are read, special ones included.
         prompts: What is put in front of queries and documents.
         manifest: Pins of the files, None for a model that does not come with skillcue.
@@ -94,6 +102,17 @@ def read_model_folder(path: Path) -> ModelFolder:
         max_tokens=_max_tokens(root),
         prompts=prompts_from(read_json(root / "config_sentence_transformers.json", {}), root.name),
     )
+
+
+def read_pair_folder(path: Path) -> ModelFolder:
+    """As `read_model_folder` for a model that reads two texts at once: no pooling, no prompts.
+
+    Raises:
+        ConfigurationError: A file is missing or cannot be read.
+    """
+    model = _model_file(path)
+    root = _root_of(model)
+    return ModelFolder(f"onnx:{root.name}", model, root / "tokenizer.json", "", _max_tokens(root))
 
 
 def _model_file(path: Path) -> Path:

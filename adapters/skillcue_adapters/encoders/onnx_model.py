@@ -7,7 +7,6 @@ neither: the vector of a text is equal to the last bit alone, among others and i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skillcue_adapters.encoders.model_folder import ModelFolder, read_model_folder
+from skillcue_adapters.encoders.onnx_session import Session, model_digests
 from skillcue_adapters.encoders.per_process import PerProcess
-from skillcue_adapters.encoders.pins import file_sha256
 from skillcue_adapters.encoders.rows import (
     Rows,
     available_threads,
@@ -43,7 +42,6 @@ _POOL: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "lasttoken": lambda tokens: tokens[-1],
 }
 _OUTPUTS = ("sentence_embedding", "last_hidden_state", "token_embeddings")
-_INT_TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 class OnnxEncoder:
@@ -72,7 +70,7 @@ class OnnxEncoder:
             ConfigurationError: A model file is gone.
         """
         if self._sha256 is None:
-            self._sha256 = _digests(self.folder)
+            self._sha256 = model_digests(self.folder)
         return fingerprint(
             "onnx",
             _VERSION,
@@ -120,7 +118,7 @@ class OnnxEncoder:
         if self.folder.manifest:
             self.folder.manifest.check()
         else:
-            found = _digests(self.folder)
+            found = model_digests(self.folder)
             if self._sha256 not in (None, found):
                 raise ConfigurationError(
                     f"The files of {self.folder.name} have changed since they were hashed.",
@@ -148,59 +146,11 @@ class _Model:
 
     def __init__(self, folder: ModelFolder) -> None:
         self.tokens = Tokens(folder.tokenizer, folder.max_tokens, special=True)
-        self._session = _session(folder)
-        self._inputs = [(i.name, _int_type(folder, i)) for i in self._session.get_inputs()]
-        outputs = [output.name for output in self._session.get_outputs()]
-        self._output = next((name for name in _OUTPUTS if name in outputs), outputs[0])
+        self._session = Session(folder, _OUTPUTS)
         self._pool = _POOL[folder.pooling]
         self.dim = len(self.vector(self.tokens.split("a").ids))
 
     def vector(self, ids: list[int]) -> Rows:
         """Unit vector of one text."""
-        feeds = {name: _FEEDS[name](ids, kind) for name, kind in self._inputs}
-        (found,) = self._session.run([self._output], feeds)
+        found = self._session.run(ids, [0] * len(ids))
         return unit(found[0] if found.ndim == 2 else self._pool(found[0]))
-
-
-_FEEDS: dict[str, Callable[[list[int], Any], NDArray[Any]]] = {
-    "input_ids": lambda ids, kind: np.array([ids], dtype=kind),
-    "attention_mask": lambda ids, kind: np.ones((1, len(ids)), dtype=kind),
-    "token_type_ids": lambda ids, kind: np.zeros((1, len(ids)), dtype=kind),
-    "position_ids": lambda ids, kind: np.arange(len(ids), dtype=kind)[None],
-}
-
-
-def _digests(folder: ModelFolder) -> dict[str, str]:
-    try:
-        return {path.name: file_sha256(path) for path in folder.files}
-    except OSError as error:
-        raise ConfigurationError(
-            f"A file of {folder.name} cannot be read: {error}.", "Is the model still there?"
-        ) from error
-
-
-def _session(folder: ModelFolder) -> Any:
-    import onnxruntime  # 0.2 s, so not before the first text
-
-    options = onnxruntime.SessionOptions()
-    # Texts run side by side instead; one thread a text is what keeps vectors equal to the bit.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors; below are hints about the graph
-    try:
-        return onnxruntime.InferenceSession(
-            os.fspath(folder.model), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:  # onnxruntime has a dozen unrelated ones, for one cause
-        raise ConfigurationError(
-            f"{folder.model} cannot be loaded: {error}.",
-            "Is it a complete ONNX file, with its weights beside it?",
-        ) from error
-
-
-def _int_type(folder: ModelFolder, declared: Any) -> type[Any]:
-    if declared.name not in _FEEDS or declared.type not in _INT_TYPES:
-        raise ConfigurationError(
-            f"{folder.model} wants the input {declared.name!r} of type {declared.type}.",
-            f"The onnx encoder gives {', '.join(sorted(_FEEDS))} as integers.",
-        )
-    return _INT_TYPES[declared.type]

@@ -8,9 +8,7 @@ in the Hugging Face cache of this machine.
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
-import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +19,13 @@ import numpy as np
 
 from skillcue_adapters.encoders.model_folder import read_json
 from skillcue_adapters.encoders.per_process import PerProcess
-from skillcue_adapters.encoders.pins import file_sha256
 from skillcue_adapters.encoders.prompts import prompts_from
 from skillcue_adapters.encoders.rows import Rows, checked_texts, encodable, runtime, unit
+from skillcue_adapters.encoders.torch_models import (
+    folder_digests,
+    folder_on_disk,
+    prepare_torch,
+)
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -31,13 +33,6 @@ __all__ = ["SentenceTransformersEncoder", "build"]
 
 _VERSION = 1
 """Raised whenever the code here changes a vector."""
-
-_CACHE_ENV = "SENTENCE_TRANSFORMERS_HOME"
-_NOT_READ = {".md", ".h5", ".ot", ".msgpack"}
-"""Files of a model folder that PyTorch does not read: documentation, other frameworks' weights."""
-_NOT_ENTERED = {"onnx", "openvino"}
-
-log = logging.getLogger("skillcue.encoders")
 
 
 class SentenceTransformersEncoder:
@@ -61,7 +56,7 @@ class SentenceTransformersEncoder:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError("sentence-transformers", "neural")
         self._args = (model, device, batch_size)
-        self._folder = _folder_of(model)
+        self._folder = folder_on_disk(model, "sentence-transformers")
         config = read_json(self._folder / "config_sentence_transformers.json", {})
         self._prompts = prompts_from(config, model)
         self._pid = os.getpid()
@@ -76,7 +71,7 @@ class SentenceTransformersEncoder:
         return fingerprint(
             "sentence-transformers",
             _VERSION,
-            _digests(self._folder),
+            folder_digests(self._folder),
             [self._prompts.query, self._prompts.document],
             self._args[1:],
             runtime("sentence-transformers", "transformers", "torch", "tokenizers"),
@@ -111,9 +106,9 @@ class SentenceTransformersEncoder:
         return rows
 
     def _load(self) -> _Model:
-        forked = self._pid != os.getpid() and "torch" in sys.modules
+        prepare_torch(self._pid)
         _, device, batch_size = self._args
-        return _Model(self._folder, device, batch_size, one_thread=forked)
+        return _Model(self._folder, device, batch_size)
 
 
 def build(argument: str) -> SentenceTransformersEncoder:
@@ -133,15 +128,9 @@ def build(argument: str) -> SentenceTransformersEncoder:
 class _Model:
     """A loaded model: what exists once in a process."""
 
-    def __init__(self, folder: Path, device: str, batch_size: int, one_thread: bool) -> None:
-        import torch
+    def __init__(self, folder: Path, device: str, batch_size: int) -> None:
         from sentence_transformers import SentenceTransformer
 
-        if one_thread:
-            # PyTorch's worker threads stayed in the parent; a child that calls for them waits
-            # for ever. DataLoader workers of PyTorch do the same.
-            torch.set_num_threads(1)
-            log.info("encoding in a forked process: PyTorch uses one thread here")
         self._lock = Lock()
         self._batch_size = batch_size
         try:
@@ -162,46 +151,3 @@ class _Model:
             return getattr(self._model, method)(
                 texts, prompt=prompt, batch_size=self._batch_size, show_progress_bar=False
             )
-
-
-def _folder_of(model: str) -> Path:
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        folder = _cached(model)
-    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise ConfigurationError(
-            f"{folder} holds no model.", "It must have a modules.json or a config.json."
-        )
-    return folder
-
-
-def _cached(model: str) -> Path:
-    """Folder of a model id in the Hugging Face cache; asks no server."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    model_id = model if "/" in model else f"sentence-transformers/{model}"
-    try:
-        return Path(
-            snapshot_download(model_id, cache_dir=os.environ.get(_CACHE_ENV), local_files_only=True)
-        )
-    except (LocalEntryNotFoundError, HFValidationError) as error:
-        raise ConfigurationError(
-            f"There is no model {model!r} on this machine: no such folder, and {model_id} is not "
-            "in the Hugging Face cache.",
-            f"skillcue downloads no models. Fetch it once: hf download {model_id}",
-        ) from error
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    files = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix not in _NOT_READ and not path.name.startswith(".")
-    ]
-    named = {path.relative_to(folder): path for path in files}
-    return {
-        name.as_posix(): file_sha256(path)
-        for name, path in named.items()
-        if not _NOT_ENTERED & {*name.parts[:-1]}
-    }

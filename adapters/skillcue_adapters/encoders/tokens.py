@@ -12,7 +12,7 @@ from skillcue_hooks.errors import ConfigurationError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["CHARS_PER_TOKEN", "Pieces", "Tokens"]
+__all__ = ["CHARS_PER_TOKEN", "Pieces", "Tokens", "read_tokenizer"]
 
 CHARS_PER_TOKEN = 40
 """Characters that are read for every token a model takes; English has 4 to 5 of them, so nothing
@@ -45,7 +45,7 @@ class Tokens:
     """
 
     def __init__(self, path: Path, max_tokens: int, *, special: bool) -> None:
-        self._tokenizer = _read(path)
+        self._tokenizer = read_tokenizer(path)
         self._tokenizer.no_padding()  # vectors must not depend on the texts around
         self._tokenizer.enable_truncation(max_tokens)
         self._max_chars = max_tokens * CHARS_PER_TOKEN
@@ -62,7 +62,12 @@ class Tokens:
         return Pieces([] if empty else encoding.ids, cut=cut)
 
 
-def _read(path: Path) -> Tokenizer:
+def read_tokenizer(path: Path) -> Tokenizer:
+    """What a ``tokenizer.json`` holds.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
     from tokenizers import Tokenizer
 
     try:
