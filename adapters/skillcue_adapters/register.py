@@ -21,6 +21,7 @@ def skillcue_register_retrievers(
     register("dense", "skillcue_adapters.dense:build")
     register("hybrid", "skillcue_adapters.hybrid:build")
     register("skillsight", "skillcue_adapters.skillsight:build")
+    register("two_stage", "skillcue_adapters.two_stage:build")
 
 
 @hookimpl

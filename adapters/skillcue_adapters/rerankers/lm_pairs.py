@@ -1,0 +1,122 @@
+"""``lm:model``: a causal language model that is asked whether a text fits, as Qwen3-Reranker is.
+
+The prompt is that of the Qwen3-Reranker model card (https://huggingface.co/Qwen/Qwen3-Reranker-0.6B);
+the score is ``log p("yes")`` where "yes" and "no" are the only answers:
+``log softmax([no, yes])[yes]`` of the logits behind the last token.
+
+Nothing is ever downloaded. The code is tested with small models of random weights, whose scores
+mean nothing: it computes what the model card computes, and how good a model is you have to measure
+(``skillcue eval``). Half a billion parameters take about half a second a pair on two processors,
+so raise the time budget.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from skillcue_adapters.encoders.torch_models import folder_on_disk
+from skillcue_adapters.rerankers.torch_pairs import Predict, TorchPairScorer, require
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["INSTRUCTION", "LanguageModelPairScorer", "build"]
+
+_VERSION = 1
+"""Raised whenever the code here changes a score."""
+
+INSTRUCTION = "Given a task, find the agent skill that helps to do it"
+"""What the model is told to judge."""
+
+MAX_TOKENS = 8192
+"""Tokens of a prompt, as on the model card; a longer pair loses the end of its text."""
+
+_PREFIX = (
+    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and "
+    'the Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>\n'
+    "<|im_start|>user\n"
+)
+_SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+
+
+class LanguageModelPairScorer(TorchPairScorer):
+    """A `PairScorer` over a causal language model; scores are ``log p("yes")``, 0 or less.
+
+    Pairs are read one at a time, without padding.
+
+    Args:
+        model: A folder, or the id of a model in the Hugging Face cache (``org/name``).
+        device: Where PyTorch computes; on ``cpu`` with 32-bit numbers, whatever the files hold.
+        instruction: What the model is told to judge.
+
+    Raises:
+        ConfigurationError: The model is not on disk.
+        MissingExtraError: transformers is not installed.
+    """
+
+    def __init__(self, model: str, device: str = "cpu", instruction: str = INSTRUCTION) -> None:
+        require("transformers", "transformers")
+        require("torch", "torch")
+        self._args = (model, device, instruction)
+        folder = folder_on_disk(model)
+        template = [_PREFIX, _SUFFIX, instruction, MAX_TOKENS]
+        super().__init__(folder, "lm pairs", _VERSION, device, template)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._args
+
+    def _open(self) -> Predict:
+        _, device, instruction = self._args
+        model = _YesNo(self.folder, device)
+        return lambda query, texts: [
+            model.log_yes(f"<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {text}")
+            for text in texts
+        ]
+
+
+def build(argument: str) -> LanguageModelPairScorer:
+    """Factory of ``lm:model``; a path may begin with ``~``.
+
+    Raises:
+        ConfigurationError: The model is not on disk.
+        MissingExtraError: transformers is not installed.
+    """
+    return LanguageModelPairScorer(argument)
+
+
+class _YesNo:
+    """A loaded model: what exists once in a process."""
+
+    def __init__(self, folder: Path, device: str) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        model = model.to(device).eval()
+        self._model = model.float() if device == "cpu" else model
+        self._prefix, self._suffix = self._ids(_PREFIX), self._ids(_SUFFIX)
+        self._answers = [self._answer(folder, word) for word in ("no", "yes")]
+        longest = min(MAX_TOKENS, getattr(model.config, "max_position_embeddings", MAX_TOKENS))
+        self._room = longest - len(self._prefix) - len(self._suffix)
+        if self._room < 1:
+            raise ConfigurationError(f"{folder} reads {longest} tokens, less than the prompt has.")
+
+    def log_yes(self, pair: str) -> float:
+        """``log p("yes")`` for one pair."""
+        import torch
+
+        ids = [*self._prefix, *self._ids(pair)[: self._room], *self._suffix]
+        given = torch.tensor([ids], device=self._model.device)
+        with torch.inference_mode():
+            logits = self._model(input_ids=given, logits_to_keep=1).logits[0, -1, self._answers]
+        return float(torch.log_softmax(logits.float(), dim=0)[1])
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _answer(self, folder: Path, word: str) -> int:
+        ids = self._ids(word)
+        if len(ids) != 1 or ids[0] == self._tokenizer.unk_token_id:
+            raise ConfigurationError(
+                f"{folder} has no token {word!r}.", "A reranker of this kind answers yes or no."
+            )
+        return ids[0]
