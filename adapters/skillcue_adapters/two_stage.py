@@ -12,7 +12,7 @@ What lies beyond `depth` follows in the order of the first stage, with its score
 ones score ``1 + blend`` more than the last of them did there. So paging goes on through the whole
 ranking of the first stage, and what matches at all is up to it.
 
-Pairs are scored in small batches until `budget_ms` is spent. Then those that are scored are put
+Pairs are scored in small batches until `budget_ms` is spent, one batch at least. Then those that are scored are put
 into order among themselves, the rest keep theirs, and `Ranking.degraded` says how far it got. The
 model is loaded while the retriever is built, and in a forked child before the clock starts. A
 cross-encoder that fails costs the reranking, never the answer.
@@ -189,7 +189,7 @@ class TwoStageRetriever:
         size = len(texts) if whole else self.settings.batch_pairs
         end = time.perf_counter() + self.settings.budget_ms / 1000
         scores: list[float] = []
-        while len(scores) < len(texts) and (whole or time.perf_counter() < end):
+        while len(scores) < len(texts) and (not scores or time.perf_counter() < end):
             batch = texts[len(scores) : len(scores) + size]
             found = self.scorer.score(query, batch)
             scores += checked_scores(found, len(batch), type(self.scorer).__name__)
