@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["min_max", "spread", "z_scores"]
+__all__ = ["min_max", "sigmoid", "spread", "z_scores"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,3 +31,8 @@ def min_max(values: Floats) -> Floats:
     """``(x - min) / (max - min)``, from 0 to 1; 0.0 where all are equal."""
     low, high = float(values.min()), float(values.max())
     return (values - low) / (high - low) if high > low else np.zeros(len(values))
+
+
+def sigmoid(values: Floats) -> Floats:
+    """``1 / (1 + exp(-x))``, from 0 to 1, for numbers of any size."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -values)), dtype=np.float64)

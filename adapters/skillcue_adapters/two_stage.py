@@ -2,11 +2,15 @@
 
 ::
 
-    blend = weight * minmax(cross-encoder) + (1 - weight) * minmax(first stage)
+    blend = weight * sigmoid(cross-encoder) + (1 - weight) * minmax(first stage)
 
 over the best `depth` skills of the first stage, which is any other mode. Pairs are made of the
 query and of a skill's name, description and the beginning of its body. A cross-encoder is trained
 on short queries; a long text is cut to its first sentences.
+
+The sigmoid is for cross-encoders whose scores are logits. It leaves them on their own scale: where
+none of the skills answers the query all of them are near 0 and the order stands, while min-max
+would promote the least bad one. Scores of other kinds are min-max normalised.
 
 What lies beyond `depth` follows in the order of the first stage, with its scores; the reranked
 ones score ``1 + blend`` more than the last of them did there. So paging goes on through the whole
@@ -29,12 +33,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from skillcue_adapters.normalization import min_max
+from skillcue_adapters.normalization import min_max, sigmoid
 from skillcue_adapters.rerankers import open_pair_scorer
 from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_adapters.rerankers.texts import pair_query, pair_text
-from skillcue_adapters.settings import number, read_settings
+from skillcue_adapters.settings import choice, number, read_settings
 from skillcue_adapters.stages import innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Skill
 from skillcue_hooks.errors import ConfigurationError
@@ -47,6 +52,8 @@ VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
 
 DEFAULT_FIRST = "skillsight"
+
+Floats = npt.NDArray[np.float64]
 
 log = logging.getLogger("skillcue.two_stage")
 
@@ -62,6 +69,8 @@ class TwoStageSettings:
     Attributes:
         depth: Skills that are reranked.
         weight: Share of the cross-encoder in the blend, 0 to 1.
+        scale: What makes the cross-encoder's scores comparable: ``sigmoid``, ``minmax``, or
+            ``auto``, which is ``sigmoid`` where the scorer says that its scores are logits.
         budget_ms: Milliseconds for the cross-encoder in one search; the batch that is under way
             is finished, and a reranker object of a framework, which scores all at once, is not
             interrupted.
@@ -73,6 +82,7 @@ class TwoStageSettings:
 
     depth: int = number(20, 1, 1000)
     weight: float = number(0.3, 0.0, 1.0)
+    scale: str = choice("auto", "minmax", "sigmoid")
     budget_ms: int = number(300, 1, 600_000)
     batch_pairs: int = number(4, 1, 1000)
     query_chars: int = number(300, 10, 1_000_000)
@@ -176,7 +186,15 @@ class TwoStageRetriever:
         missing = None
         if done < len(hits):
             missing = f"reranked {done} of {len(hits)} in {self.settings.budget_ms} ms"
-        return (*blended(hits[:done], scores, self.settings.weight), *unranked[done:]), missing
+        relevance = self._relevance(np.array(scores, dtype=np.float64))
+        top = blended(hits[:done], scores, relevance, self.settings.weight)
+        return (*top, *unranked[done:]), missing
+
+    def _relevance(self, scores: Floats) -> Floats:
+        scale = self.settings.scale
+        if scale == "auto":
+            scale = "sigmoid" if getattr(self.scorer, "logits", False) else "minmax"
+        return sigmoid(scores) if scale == "sigmoid" else min_max(scores)
 
     def _scores(self, text: str, skills: Sequence[Skill]) -> list[float]:
         """Scores of the first of `skills`, as far as the budget goes."""
@@ -205,27 +223,27 @@ class TwoStageRetriever:
         return not seen
 
 
-def blended(hits: Sequence[Hit], scores: Sequence[float], weight: float) -> tuple[Hit, ...]:
+def blended(
+    hits: Sequence[Hit], scores: Sequence[float], relevance: Floats, weight: float
+) -> tuple[Hit, ...]:
     """`hits` in the order of the blend, with its signals.
 
     The new score is ``1 + blend`` more than the lowest first-stage score among them, so they stay
     above whatever ranked below them. Ties by id.
 
     Args:
-        hits: In first-stage order.
-        scores: Of the cross-encoder, one a hit.
-        weight: Share of `scores`, 0 to 1.
+        hits: In first-stage order, at least one.
+        scores: Of the cross-encoder, one a hit; a signal and nothing else.
+        relevance: The same from 0 to 1.
+        weight: Share of `relevance`, 0 to 1.
     """
-    if not hits:
-        return ()
     first = np.array([hit.score for hit in hits], dtype=np.float64)
-    given = np.array(scores, dtype=np.float64)
-    blend = weight * min_max(given) + (1.0 - weight) * min_max(first)
+    blend = weight * relevance + (1.0 - weight) * min_max(first)
     base = float(first.min()) + 1.0
     ranked = [
         _with_signals(
             replace(hit, score=base + float(blend[n])),
-            {"first": hit.score, "cross_encoder": float(given[n]), "blend": float(blend[n])},
+            {"first": hit.score, "cross_encoder": scores[n], "blend": float(blend[n])},
         )
         for n, hit in enumerate(hits)
     ]

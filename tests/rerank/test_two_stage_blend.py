@@ -8,14 +8,22 @@ logits -2, 3, 8, -12 (minmax 0.5, 0.75, 1, 0) give
     c  0.4 * 1    + 0.6 * 0.5   = 0.7
     d  0
 
-and scores of 2 (the lowest first-stage score, 1, plus 1) more.
+and scores of 2 (the lowest first-stage score, 1, plus 1) more. With logits 0, log 3, log 9 and
+-1000 the sigmoids are 0.5, 0.75, 0.9 and 0:
+
+    a  0.4 * 0.5  + 0.6 * 1     = 0.8
+    b  0.4 * 0.75 + 0.6 * 0.625 = 0.675
+    c  0.4 * 0.9  + 0.6 * 0.5   = 0.66
+    d  0
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log
 from typing import Any
 
+import numpy as np
 import pytest
 from support.pair_scorers import FixedStage, TableScorer, numbered
 
@@ -65,6 +73,35 @@ def test_the_blend_by_hand() -> None:
     assert (ranking.mode, ranking.total, ranking.degraded) == ("two_stage", 4, None)
 
 
+class LogitScorer(TableScorer):
+    logits = True
+
+
+@pytest.mark.parametrize("scale", ["auto", "sigmoid"])
+def test_logits_keep_their_own_scale(scale: str) -> None:
+    logits = {"a": 0.0, "b": log(3), "c": log(9), "d": -1000.0}
+    settings = TwoStageSettings(weight=0.4, scale=scale, budget_ms=600_000)
+    scorer = (LogitScorer if scale == "auto" else TableScorer)(logits)
+    mode = TwoStageRetriever(FOUR, FixedStage(FOUR, FIRST), scorer, settings)
+    found = {hit.skill.name: hit.score for hit in mode.search(Query("do", k=4)).hits}
+    assert found == pytest.approx({"a": 2.8, "b": 2.675, "c": 2.66, "d": 2.0}, abs=1e-12)
+    assert list(found) == list("abcd")
+
+
+def test_logits_can_be_min_max_normalised() -> None:
+    settings = TwoStageSettings(weight=0.4, scale="minmax", budget_ms=600_000)
+    mode = TwoStageRetriever(FOUR, FixedStage(FOUR, FIRST), LogitScorer(LOGITS), settings)
+    hits = mode.search(Query("do", k=4)).hits
+    assert [hit.signals["blend"] for hit in hits] == pytest.approx(list(BY_HAND.values()))
+
+
+def test_where_nothing_answers_the_order_stands() -> None:
+    hopeless = {"a": -11.3, "b": -11.1, "c": -10.6, "d": -10.9}
+    settings = TwoStageSettings(weight=0.9, budget_ms=600_000)
+    mode = TwoStageRetriever(FOUR, FixedStage(FOUR, FIRST), LogitScorer(hopeless), settings)
+    assert names(mode.search(Query("do", k=4)).hits) == list("abcd")
+
+
 @pytest.mark.parametrize(("weight", "order"), [(0.0, "abcd"), (1.0, "cbad")])
 def test_the_weight_goes_from_one_stage_to_the_other(weight: float, order: str) -> None:
     assert names(retriever(weight=weight).search(Query("do", k=4)).hits) == list(order)
@@ -72,8 +109,7 @@ def test_the_weight_goes_from_one_stage_to_the_other(weight: float, order: str) 
 
 def test_equal_blends_tie_by_id() -> None:
     hits = [Hit(skill, 1.0, 0) for skill in FOUR.skills[::-1]]
-    assert names(blended(hits, [5.0] * 4, 0.5)) == list("abcd")
-    assert blended([], [], 0.5) == ()
+    assert names(blended(hits, [5.0] * 4, np.full(4, 0.5), 0.5)) == list("abcd")
 
 
 def test_beyond_the_depth_the_first_stage_rules() -> None:

@@ -20,6 +20,8 @@ Besides what `PairScorer` asks for, a scorer may have:
 ``warm_up()``
     Makes it ready, so that the first query does not wait for a model. It may be called again and
     costs nothing then.
+``logits``
+    True where scores are logits, so that their sigmoid is a probability.
 ``all_at_once``
     True where scores can be compared only within one call, so that a list must not be split.
 """

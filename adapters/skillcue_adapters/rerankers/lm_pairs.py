@@ -1,8 +1,8 @@
 """``lm:model``: a causal language model that is asked whether a text fits, as Qwen3-Reranker is.
 
 The prompt is that of the Qwen3-Reranker model card (https://huggingface.co/Qwen/Qwen3-Reranker-0.6B);
-the score is ``log p("yes")`` where "yes" and "no" are the only answers:
-``log softmax([no, yes])[yes]`` of the logits behind the last token.
+the score is ``log p("yes") - log p("no")`` where these are the only answers, the difference of the
+two logits behind the last token. Its sigmoid is ``p("yes")``, which the model card takes.
 
 Nothing is ever downloaded. The code is tested with small models of random weights, whose scores
 mean nothing: it computes what the model card computes, and how good a model is you have to measure
@@ -39,7 +39,7 @@ _SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 
 class LanguageModelPairScorer(TorchPairScorer):
-    """A `PairScorer` over a causal language model; scores are ``log p("yes")``, 0 or less.
+    """A `PairScorer` over a causal language model; scores are the logits of "yes".
 
     Pairs are read one at a time, without padding.
 
@@ -68,7 +68,7 @@ class LanguageModelPairScorer(TorchPairScorer):
         _, device, instruction = self._args
         model = _YesNo(self.folder, device)
         return lambda query, texts: [
-            model.log_yes(f"<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {text}")
+            model.logit(f"<Instruct>: {instruction}\n<Query>: {query}\n<Document>: {text}")
             for text in texts
         ]
 
@@ -100,15 +100,15 @@ class _YesNo:
         if self._room < 1:
             raise ConfigurationError(f"{folder} reads {longest} tokens, less than the prompt has.")
 
-    def log_yes(self, pair: str) -> float:
-        """``log p("yes")`` for one pair."""
+    def logit(self, pair: str) -> float:
+        """Logit of "yes" against "no" for one pair."""
         import torch
 
         ids = [*self._prefix, *self._ids(pair)[: self._room], *self._suffix]
         given = torch.tensor([ids], device=self._model.device)
         with torch.inference_mode():
-            logits = self._model(input_ids=given, logits_to_keep=1).logits[0, -1, self._answers]
-        return float(torch.log_softmax(logits.float(), dim=0)[1])
+            no, yes = self._model(input_ids=given, logits_to_keep=1).logits[0, -1, self._answers]
+        return float(yes) - float(no)
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])

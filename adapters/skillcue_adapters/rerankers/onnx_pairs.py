@@ -48,6 +48,8 @@ class OnnxPairScorer:
             no score.
     """
 
+    logits = True
+
     def __init__(self, folder: ModelFolder, threads: int | None = None) -> None:
         self.folder = folder
         self.threads = threads or available_threads()

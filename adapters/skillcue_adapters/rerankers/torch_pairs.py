@@ -34,6 +34,8 @@ class TorchPairScorer(ABC):
         identity: What changes a score besides the files of the model.
     """
 
+    logits = True
+
     def __init__(self, folder: Path, *identity: Any) -> None:
         self.folder = folder
         self._identity = identity
