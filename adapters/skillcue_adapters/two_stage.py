@@ -5,7 +5,8 @@
     blend = weight * sigmoid(cross-encoder) + (1 - weight) * minmax(first stage)
 
 over the best `depth` skills of the first stage, which is any other mode. Pairs are made of the
-query and of a skill's name, description and the beginning of its body. A cross-encoder is trained
+query and of a skill's name and description, and of the beginning of its body where that is asked
+for. A cross-encoder is trained
 on short queries; a long text is cut to its first sentences.
 
 The sigmoid is for cross-encoders whose scores are logits. It leaves them on their own scale: where
@@ -81,12 +82,12 @@ class TwoStageSettings:
     """
 
     depth: int = number(20, 1, 1000)
-    weight: float = number(0.3, 0.0, 1.0)
+    weight: float = number(0.4, 0.0, 1.0)
     scale: str = choice("auto", "minmax", "sigmoid")
     budget_ms: int = number(300, 1, 600_000)
     batch_pairs: int = number(4, 1, 1000)
     query_chars: int = number(300, 10, 1_000_000)
-    body_chars: int = number(300, 0, 1_000_000)
+    body_chars: int = number(0, 0, 1_000_000)
     text_chars: int = number(2000, 10, 1_000_000)
 
 

@@ -74,7 +74,7 @@ def test_scores_are_the_logits_of_the_model(scorer, scores, folder):
     assert scorer.score(QUERY, []) == []
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    for index in (0, 1, 2, 4, 5):
+    for index in (0, 1, 4, 5):  # an empty text is no second text to the tokenizer alone
         given = tokenizer(
             QUERY, TEXTS[index], truncation="longest_first", max_length=64, return_tensors="pt"
         )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from skillcue_adapters.encoders.model_folder import read_json
 from skillcue_adapters.encoders.torch_models import folder_on_disk
 from skillcue_adapters.rerankers.torch_pairs import Predict, TorchPairScorer, require
 from skillcue_hooks.errors import ConfigurationError
@@ -89,6 +90,12 @@ class _YesNo:
     def __init__(self, folder: Path, device: str) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
+        kinds = read_json(folder / "config.json", {}).get("architectures") or ["unknown"]
+        if not kinds[0].endswith("ForCausalLM"):  # it would be loaded with a head of random weights
+            raise ConfigurationError(
+                f"{folder} holds a {kinds[0]}, not a causal language model.",
+                f"Is it a cross-encoder? Then it is st:{folder}.",
+            )
         self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
         model = model.to(device).eval()
