@@ -4,10 +4,9 @@
 
     blend = weight * sigmoid(cross-encoder) + (1 - weight) * minmax(first stage)
 
-over the best `depth` skills of the first stage, which is any other mode. Pairs are made of the
-query and of a skill's name and description, and of the beginning of its body where that is asked
-for. A cross-encoder is trained
-on short queries; a long text is cut to its first sentences.
+over the best `depth` skills of the first stage, which is any other mode. A pair is the query and a
+skill's name and description, and the beginning of its body where that is asked for. Cross-encoders
+are trained on short queries, so a long text is cut to its first sentences.
 
 The sigmoid is for cross-encoders whose scores are logits. It leaves them on their own scale: where
 none of the skills answers the query all of them are near 0 and the order stands, while min-max

@@ -128,6 +128,7 @@ def test_the_fingerprint_covers_both_stages_and_the_settings(
     assert len({same, *others}) == 4
 
 
-def test_a_spec_ranks() -> None:
-    hits = build(cross_encoder=TableScorer({"s00": 9.0})).search(Query("do", k=4)).hits
+def test_what_is_built_ranks() -> None:
+    mode = build({"weight": 0.3}, cross_encoder=TableScorer({"s00": 9.0}))
+    hits = mode.search(Query("do", k=4)).hits
     assert [hit.skill.name for hit in hits] == ["s03", "s02", "s00", "s01"]
