@@ -24,6 +24,7 @@ from skillcue_adapters.caching import DiskStore, MemoryStore
 from skillcue_adapters.hybrid import HybridSettings
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.skillsight import SkillSightSettings
+from skillcue_adapters.two_stage import TwoStageSettings
 
 INTRO = """# Settings
 
@@ -93,6 +94,14 @@ SECTIONS = [
         '`SkillCue(..., modes={"hybrid": {"depth": 50}})`. Its lists are those of modes `bm25` '
         "and `dense`, with their settings.",
         HybridSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode two_stage",
+        '`SkillCue(..., cross_encoder="onnx:/path", modes={"two_stage": {"budget_ms": 1000}})`. It '
+        "also takes `first`, the mode of the first stage (default `skillsight`), and "
+        "`cross_encoder`, which goes before the one of the `SkillCue`.",
+        TwoStageSettings,
         "Attributes",
     ),
     _Section(
