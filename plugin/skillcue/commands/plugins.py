@@ -25,15 +25,14 @@ def run(args: Namespace) -> int:
     rows = [
         (
             record["name"],
-            record["distribution"] or "-",
-            record["version"] or "-",
-            "blocked" if record["blocked"] else "\n".join(record["hooks"]),
+            " ".join(filter(None, (record["distribution"], record["version"]))) or "-",
             ", ".join(record["modes"]) or "-",
             ", ".join(record["encoders"]) or "-",
+            "blocked" if record["blocked"] else "\n".join(record["hooks"]),
         )
         for record in records
     ]
-    Screen().table(("plugin", "distribution", "version", "hooks", "modes", "encoders"), rows)
+    Screen().table(("plugin", "distribution", "modes", "encoders", "hooks"), rows)
     return 0
 
 
