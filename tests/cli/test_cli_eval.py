@@ -188,6 +188,16 @@ def test_an_existing_report_is_replaced_and_may_be_read_by_others(cli, data, tmp
     assert report.stat().st_mode & 0o777 == 0o644
 
 
+def test_half_characters_in_the_data_reach_all_outputs(cli, data, tmp_path):
+    write_lines(data / "queries-dev.jsonl", [{"_id": "q1", "text": "bread \ud800"}])
+    write_qrels(data / "qrels-dev.tsv", [("q1", "g/bread", 1)])
+    where = ("--json", tmp_path / "out.json", "--html", tmp_path / "out.html")
+    assert cli("eval", data, "--split", "dev", "--modes", "bm25", *where).code == 0
+    document = json.loads((tmp_path / "out.json").read_text("ascii"))
+    assert document["queries"][0]["text"] == "bread \ud800"
+    assert "bread \\ud800" in (tmp_path / "out.html").read_text("utf-8")
+
+
 def test_narrow_terminals(cli, data, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     result = cli("eval", data, "--split", "dev", "--modes", "bm25,skillsight")

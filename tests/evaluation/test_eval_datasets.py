@@ -215,6 +215,7 @@ BAD_QRELS = {
     "blanks for tabs": ("q1 g/bread 1\n", 1, "there are 1 values"),
     "an empty value": ("q1\t\t1\n", 1, "there are 2 values"),
     "a fraction": ("h\th\tscore\nq1\tg/bread\t0.5\n", 2, "the grade is '0.5'"),
+    "a grade beyond all bounds": ("q1\tg/bread\t101\n", 1, "the grade is '101'"),
     "a pair twice": ("q1\tg/bread\t1\nq1\tg/bread\t1\n", 2, "judged on line 1 already"),
     "an unknown query": ("q1\tg/bread\t1\n\nq9\tg/bread\t1\n", 3, "no query 'q9'"),
     "an unknown skill": ("q1\tg/bred\t1\n", 1, "no skill 'g/bred'"),

@@ -76,6 +76,15 @@ def test_a_skill_ranked_twice_is_no_ranking():
         score_run({"q": {"a": 1}}, {"q": ["b", "a", "a"]}, k=5, depth=5)
 
 
+def test_names_may_hold_anything():
+    names = ["", "a b", "a\tb", "a\0b", "a\0c", "\ud800", "\N{SNOWMAN}", "q\n"]
+    gold = {name: {name: 1} for name in names}
+    run = {name: [*(n for n in names if n != name), name] for name in names}
+    scores = score_run(gold, run, k=5, depth=8)
+    assert list(scores["MRR"]) == names
+    assert list(scores["MRR"].values()) == pytest.approx([1 / 8] * 8)
+
+
 @pytest.mark.parametrize("k", [1, 3, 5, 10])
 def test_every_measure_of_the_table_is_computed(k):
     names = measure_names(k)

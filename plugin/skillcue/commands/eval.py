@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
     if args.json == "-":
         write_json(document)
     elif args.json:
-        _write(args.json, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        _write(args.json, json.dumps(document, indent=1) + "\n")
     if args.json != "-":
         show_document(Screen(), document)
     _note_problems(document)
@@ -127,7 +127,7 @@ def _write(named: str, text: str) -> None:
     path = Path(named)
     part = path.with_name(f"{path.name}.part")
     try:
-        part.write_text(text, "utf-8")
+        part.write_text(text, "utf-8", "backslashreplace")  # names of files may be no UTF-8
         part.replace(path)
     except OSError as error:
         raise ConfigurationError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +13,12 @@ from typing import Any, TextIO, cast
 
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["Judgment", "Record", "read_judgments", "read_records"]
+__all__ = ["MOST_GRADE", "Judgment", "Record", "read_judgments", "read_records"]
 
+MOST_GRADE = 100
+"""Largest grade: trec_eval counts each of them in an array."""
+
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _ENCODING = "utf-8-sig"  # spreadsheets put a mark in front of what they export
 
 
@@ -64,7 +69,7 @@ class Judgment:
     Attributes:
         query: Id of the query.
         skill: Id of the skill.
-        grade: 0 when it does not, else 1 or more.
+        grade: 0 or less when it does not, else 1 to `MOST_GRADE`.
         path: The file.
         line: 1-based.
     """
@@ -131,12 +136,12 @@ def _judgment(cells: list[str], path: Path, line: int) -> Judgment:
             "Write query id, skill id and grade, separated by tabs.",
         )
     query, skill, grade = cells
-    try:
-        return Judgment(query, skill, int(grade), path, line)
-    except ValueError:
+    if not _GRADE.fullmatch(grade) or int(grade) > MOST_GRADE:
         raise ConfigurationError(
-            f"{path}:{line}: the grade is {grade!r}.", "Write a whole number; 0 is irrelevant."
-        ) from None
+            f"{path}:{line}: the grade is {grade[:20]!r}.",
+            f"Write a whole number up to {MOST_GRADE}; 0 is irrelevant.",
+        )
+    return Judgment(query, skill, int(grade), path, line)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -54,13 +54,14 @@ def score_run(
     wanted: dict[Any, str] = {ir_measures.R @ n: f"R@{n}" for n in range(1, depth + 1)}
     wanted |= {ir_measures.Success @ n: f"hit@{n}" for n in (1, k)}
     wanted |= {ir_measures.nDCG @ 10: "nDCG@10", ir_measures.RR: "MRR"}
+    names = _Names()  # the engine is C: blanks, zero bytes or half characters would end a name
     judged = [
-        ir_measures.Qrel(query, skill, grade)
+        ir_measures.Qrel(names.of(query), names.of(skill), grade)
         for query, skills in gold.items()
         for skill, grade in skills.items()
     ]
     answers = [
-        ir_measures.ScoredDoc(query, skill, score)
+        ir_measures.ScoredDoc(names.of(query), names.of(skill), score)
         for query in gold
         for skill, score in _scored(query, run.get(query, ()))
     ]
@@ -68,8 +69,25 @@ def score_run(
         name: dict.fromkeys(gold, 0.0) for name in wanted.values()
     }
     for value in ir_measures.pytrec_eval.iter_calc(list(wanted), judged, answers):
-        found[wanted[value.measure]][value.query_id] = float(value.value)
+        found[wanted[value.measure]][names.original(value.query_id)] = float(value.value)
     return found
+
+
+class _Names:
+    """Plain names for any names, and back."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._originals: list[str] = []
+
+    def of(self, name: str) -> str:
+        number = self._numbers.setdefault(name, len(self._originals))
+        if number == len(self._originals):
+            self._originals.append(name)
+        return f"n{number}"
+
+    def original(self, plain: str) -> str:
+        return self._originals[int(plain[1:])]
 
 
 def _scored(query: str, ranked: Sequence[str]) -> list[tuple[str, float]]:

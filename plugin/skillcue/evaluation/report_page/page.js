@@ -390,13 +390,13 @@
   }
 
   function table() {
-    const top = Object.fromEntries(measures.map((name) => [name, Math.max(...modes.map((m) => m.means[name].mean))]));
+    const shown = (mode, name) => comparisons.some((c) => c.mode === mode && c.measures[name].verdict === "higher");
     return h("div", { class: "scroll" }, h("table", { id: "measures" },
       h("thead", {}, h("tr", {}, h("th", {}, "mode"), measures.map((n) => h("th", {}, n)), h("th", {}, "p50"),
         h("th", {}, "p95"))),
       h("tbody", {}, modes.map((m) => h("tr", {}, h("td", {}, dot(m.mode), " ", m.mode),
         measures.map((n) => h("td", {},
-          h("span", { class: modes.length > 1 && m.means[n].mean === top[n] ? "best" : null }, short(m.means[n].mean)),
+          h("span", { class: shown(m.mode, n) ? "best" : null }, short(m.means[n].mean)),
           h("small", {}, `${short(m.means[n].low, 2)}–${short(m.means[n].high, 2)}`))),
         h("td", {}, milliseconds(m.times.p50_ms)), h("td", {}, milliseconds(m.times.p95_ms)))))));
   }
@@ -524,7 +524,8 @@
       notes()),
     h("div", { class: "grid" },
       comparisons.map(verdict),
-      card("", "Measures", "Means with their 95% intervals; further right is better.", legend(),
+      card("", "Measures", "Means with their 95% intervals; further right is better."
+        + (comparisons.length ? ` Bold: shown to be higher than ${settings.baseline}.` : ""), legend(),
         plot("measures", "means and intervals of all measures", drawMeasures), table()),
       card("half", "Recall by depth", "Share of the right skills among the first hits.", legend(),
         plot("recall", "recall curves", drawRecall)),
