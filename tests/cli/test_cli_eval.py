@@ -73,6 +73,16 @@ def test_the_baseline_is_the_first_mode_or_the_one_that_is_named(cli, data):
         assert found["measures"]["R@5"]["verdict"] == "too few queries"
 
 
+def test_settings_of_a_mode(cli, data):
+    options = ("eval", data, "--split", "dev", "--modes", "bm25", "--json", "-")
+    fingerprints = set()
+    for weight in ("0", "0.9"):
+        document = cli(*options, "--setting", f"bm25.body_weight={weight}").json
+        assert document["settings"]["mode_settings"] == {"bm25": {"body_weight": float(weight)}}
+        fingerprints.add(document["modes"][0]["fingerprint"])
+    assert len(fingerprints) == 2
+
+
 def test_what_a_reader_should_know_is_said(cli, data):
     lines = [*QUERIES[:2], {"_id": "q3", "text": "xyzzy"}, {"_id": "q4", "text": "bread"}]
     write_lines(data / "queries-dev.jsonl", lines)
@@ -119,6 +129,10 @@ def test_skills_of_a_folder(cli, tmp_path, example_skills):
         (["--modes", "bm25,bm25"], "names a mode twice"),
         (["--baseline", "hybrid"], "--baseline hybrid is not among the modes bm25, skillsight."),
         (["--k", "0"], "--k is 0."),
+        (["--setting", "bm25.k1"], "--setting 'bm25.k1' is no MODE.NAME=VALUE."),
+        (["--setting", "bm25.k2=1"], "Unknown setting 'k2'."),
+        (["--setting", "bm25.k1=high"], "Setting 'k1' of mode 'bm25' cannot be 'high'."),
+        (["--setting", "bm52.k1=1"], "Unknown skill mode 'bm52'."),
         (["--encoder", "minlim"], "Unknown encoder 'minlim'."),
         (["--html", "nowhere/report.html"], "there is no such folder"),
         (["--split", "test"], "There are no queries in"),

@@ -151,6 +151,15 @@ def test_unknown_modes_and_encoders(folder):
         run_modes(load(folder), ["bm25"], RunSettings(encoder="minlim"), quiet)
 
 
+def test_what_the_last_mode_lacks_shows_before_the_first_one_runs(folder):
+    seen = []
+    with pytest.raises(ConfigurationError, match="'two_stage' has no cross-encoder"):
+        run_modes(
+            load(folder), ["bm25", "two_stage"], RunSettings(), lambda *step: seen.append(step)
+        )
+    assert seen == []
+
+
 def test_warm_up_asks_nothing_of_the_dataset():
     assert not {query["text"] for query in QUERIES} & set(WARM_UP)
 

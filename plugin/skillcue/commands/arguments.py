@@ -277,6 +277,13 @@ def _eval_encoding(parser: argparse.ArgumentParser) -> None:
         help="for mode two_stage: onnx:/path, st:model-or-path or lm:model-or-path",
     )
     parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="MODE.NAME=VALUE",
+        help="a setting of a mode, such as two_stage.budget_ms=60000; may be repeated",
+    )
+    parser.add_argument(
         "--cache", metavar="FOLDER", help="keep vectors there; rankings are never cached"
     )
 

@@ -69,6 +69,7 @@ def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, An
         encoder=args.encoder,
         bodies="all" if args.bodies == "all" else "lexical",
         cross_encoder=args.cross_encoder,
+        modes=_mode_settings(args.setting),
         cache=Path(args.cache) if args.cache else None,
     )
     with _Bar(args.progress) as bar:
@@ -98,6 +99,23 @@ def _modes(args: Namespace) -> tuple[list[str], str]:
     if not 1 <= args.k <= MOST_K:
         raise ConfigurationError(f"--k is {args.k}.", f"Use 1 to {MOST_K}.")
     return modes, baseline
+
+
+def _mode_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``mode.name=value`` texts by mode; a value that is JSON is what it says, others are text."""
+    settings: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        path, equals, value = pair.partition("=")
+        mode, dot, name = path.rpartition(".")
+        if not (mode and dot and name and equals):
+            raise ConfigurationError(
+                f"--setting {pair!r} is no MODE.NAME=VALUE.", "Such as bm25.body_weight=0."
+            )
+        try:
+            settings.setdefault(mode, {})[name] = json.loads(value)
+        except ValueError:
+            settings.setdefault(mode, {})[name] = value
+    return settings
 
 
 def _choice(args: Namespace) -> FileChoice:

@@ -146,6 +146,9 @@ def _settings(done: Evaluated) -> dict[str, Any]:
         "baseline": done.baseline,
         "encoder": done.settings.encoder,
         "cross_encoder": done.settings.cross_encoder,
+        "mode_settings": {
+            mode: dict(sorted(given.items())) for mode, given in sorted(done.settings.modes.items())
+        },
         "bodies": "none" if done.reading.heads else done.settings.bodies,
         "confidence": CONFIDENCE,
         "rounds": ROUNDS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from skillcue import builtin
 from skillcue.caches import IndexOnly
@@ -15,9 +15,11 @@ from skillcue.encoders import DEFAULT_ENCODER
 from skillcue.evaluation.datasets import Dataset, Question
 from skillcue.facade import SkillCue
 from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.source import StaticSource
 from skillcue.push.budget import estimate_tokens
 from skillcue.push.render import advice_block, render_advice
 from skillcue.registry import Factory, registered_factories
+from skillcue.sources import SourceSpec
 from skillcue_hooks.contracts import Hit, Ranking
 from skillcue_hooks.errors import ConfigurationError, UnknownModeError
 from skillcue_hooks.manager import build_manager
@@ -56,6 +58,7 @@ class RunSettings:
         encoder: Spec of the encoder of all modes; None takes the default.
         bodies: ``lexical`` or ``all``.
         cross_encoder: Spec of the cross-encoder of mode ``two_stage``; None when there is none.
+        modes: Settings by mode name, as `SkillCue` takes them.
         cache: Folder in which vectors are kept; None keeps none.
     """
 
@@ -63,6 +66,7 @@ class RunSettings:
     encoder: str | None = None
     bodies: Literal["lexical", "all"] = "lexical"
     cross_encoder: str | None = None
+    modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     cache: Path | None = None
 
 
@@ -117,6 +121,7 @@ def run_modes(
         UnknownModeError: A mode is not registered.
         ConfigurationError: The encoder or another setting is wrong, or a mode cannot be made
             ready.
+        MissingExtraError: A mode needs a package that is not installed.
     """
     plugins = build_manager(builtin.plugins())
     known = registered_factories(plugins, "mode")
@@ -124,10 +129,13 @@ def run_modes(
         if mode not in known:
             raise UnknownModeError(mode, known)
     encoder = _encoder(settings.encoder, registered_factories(plugins, "encoder"))
+    for mode in modes:  # what is missing for the last mode shows before the first one runs
+        with _cue([StaticSource("nothing", ())], mode, settings, encoder) as cue:
+            cue.wait_ready()
     _know_words(dataset.questions)
     runs = []
     for mode in modes:
-        with _cue(dataset, mode, settings, encoder) as cue:
+        with _cue(dataset.sources, mode, settings, encoder) as cue:
             runs.append(_run(cue, mode, dataset.questions, settings.k, progress))
             snapshot = cue.snapshot()
     return runs, snapshot
@@ -148,13 +156,16 @@ def _know_words(questions: Sequence[Question]) -> None:
         ANALYZER.counts(question.context)
 
 
-def _cue(dataset: Dataset, mode: str, settings: RunSettings, encoder: Encoder) -> SkillCue:
+def _cue(
+    sources: Sequence[SourceSpec], mode: str, settings: RunSettings, encoder: Encoder
+) -> SkillCue:
     return SkillCue(
-        list(dataset.sources),
+        list(sources),
         mode=mode,
         encoder=encoder,
         bodies=settings.bodies,
         cross_encoder=settings.cross_encoder,
+        modes=settings.modes,
         cache=IndexOnly(settings.cache) if settings.cache else False,
         recheck="manual",
     )

@@ -488,6 +488,8 @@
       ["identity", h("code", {}, dataset.hash)],
       ["encoder", settings.encoder || "default"],
       ...(settings.cross_encoder ? [["cross-encoder", settings.cross_encoder]] : []), ["bodies", settings.bodies || "default"],
+      ...Object.entries(settings.mode_settings).map(([mode, given]) => [`settings of ${mode}`,
+        Object.entries(given).map(([name, value]) => `${name} = ${value}`).join(", ")]),
       ["machine", `${measured.processor || measured.system}, ${measured.cores} cores, ${measured.system}`],
       ["versions", `Python ${measured.python}, ${versions.join(", ")}`], ["measured", measured.date],
     ];
