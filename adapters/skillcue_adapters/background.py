@@ -14,14 +14,14 @@ eq. 2-5). Two corrections, both properties of the library alone:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from skillcue_adapters.index.protocol import Mask, Rows
+from skillcue_adapters.index.keys import Keys, Positions
+from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.similarity import dots, dots_of_many, gram, on_grid
 from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts, generic_terms
 
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 MAX_AUTOMATIC_RANK = 4
 """More directions than this take content away, in small libraries much of it."""
@@ -77,7 +76,7 @@ def background_basis(vectors: Rows, counts: TermCounts, rank: int | None) -> Row
     return leading_directions(generic_means(vectors, counts, generic), rank)
 
 
-def generic_means(vectors: Rows, counts: TermCounts, generic: Mask) -> Floats:
+def generic_means(vectors: Rows, counts: TermCounts, generic: npt.NDArray[np.bool_]) -> Floats:
     """Mean vector of the documents that contain each generic term, and last the mean of all.
 
     Args:
@@ -88,9 +87,7 @@ def generic_means(vectors: Rows, counts: TermCounts, generic: Mask) -> Floats:
     Returns:
         Shape ``(generic terms + 1, dim)``.
     """
-    # Columns depend on the history of the index; the order of sums must not.
-    columns = [column for _, column in sorted(counts.vocabulary.items()) if generic[column]]
-    contains = counts.matrix[:, columns].astype(np.float32)
+    contains = counts.matrix[:, np.flatnonzero(generic)].astype(np.float32)
     contains.data[:] = 1.0
     everywhere = sparse.csr_matrix(np.ones((len(vectors), 1), dtype=np.float32))
     members = sparse.hstack([contains, everywhere]).T.tocsr()
@@ -148,50 +145,57 @@ class Hubness:
     """How near documents are to their nearest neighbours.
 
     Attributes:
-        keys: Name of each document's text.
-        sample: Names of the documents among which neighbours were looked for, ascending.
-        values: Mean similarity to the nearest of them, its own text left out.
+        sample: Keys of the documents among which neighbours were looked for, ascending.
+        values: By number of a text, mean similarity to the nearest of them, its own text left
+            out; NaN for texts that are no heads.
     """
 
-    keys: tuple[str, ...]
-    sample: tuple[str, ...]
+    sample: Keys
     values: Floats
 
 
-def hubness(vectors: Rows, keys: Sequence[str], previous: Hubness | None = None) -> Hubness:
-    """Mean similarity of each document to its nearest neighbours in a sample of the others.
+def hubness(
+    located: Located,
+    heads: Positions,
+    sampled: Positions,
+    sample: Keys,
+    previous: Hubness | None,
+    kept: int,
+) -> Hubness:
+    """Mean similarity of each head to its nearest neighbours in a sample of the others.
 
-    The sample is drawn by the keys, so that it seldom changes when the library does; values of
+    The sample is drawn by content, so that it seldom changes when the library does; values of
     `previous` are taken where it is the same. They are exact sums (see `similarity.on_grid`),
     the same whether they are computed now or taken.
 
     Args:
-        vectors: Vectors of distinct texts, shape ``(n, dim)``.
-        keys: Names of the texts: hashes, all different.
+        located: Where texts are.
+        heads: Numbers of the texts that are heads, all different.
+        sampled: Numbers of those among which neighbours are looked for.
+        sample: Their keys.
         previous: Of the generation before.
+        kept: So many texts at the beginning are the same as in `previous`.
     """
-    sample = tuple(sorted(keys)[:HUB_SAMPLE])
-    known: dict[str, float] = {}
-    if previous is not None and previous.sample == sample:
-        known = dict(zip(previous.keys, previous.values.tolist(), strict=True))
-    values = np.array([known.get(key, np.nan) for key in keys])
-    row_of = {key: row for row, key in enumerate(keys)}
-    sampled = np.array([row_of[key] for key in sample], dtype=np.int64)
-    fresh = np.flatnonzero(np.isnan(values))
+    values = np.full(len(located.addresses), np.nan)
+    if previous is not None and np.array_equal(previous.sample, sample):
+        values[:kept] = previous.values[:kept]
+    fresh = heads[np.isnan(values[heads])]
+    neighbours = on_grid(located.take(sampled))
     for start in range(0, len(fresh), _BLOCK_ROWS):
         block = fresh[start : start + _BLOCK_ROWS]
-        values[block] = _nearness(vectors, block, sampled)
-    return Hubness(tuple(keys), sample, values)
+        own = block[:, None] == sampled[None, :]
+        values[block] = _nearness(on_grid(located.take(block)), neighbours, own)
+    return Hubness(sample, values)
 
 
-def _nearness(vectors: Rows, block: Positions, sampled: Positions) -> Floats:
-    """Mean similarity to the nearest sampled rows, each row itself left out."""
-    count = min(NEIGHBOURS, len(sampled) - 1)
+def _nearness(vectors: Rows, neighbours: Rows, own: npt.NDArray[np.bool_]) -> Floats:
+    """Mean similarity to the nearest neighbours, those that are `own` left out."""
+    count = min(NEIGHBOURS, len(neighbours) - 1)
     if count < 1:
-        return np.zeros(len(block))
-    similar = on_grid(vectors[block]) @ on_grid(vectors[sampled]).T
-    similar[block[:, None] == sampled[None, :]] = -np.inf
-    nearest = np.partition(similar, len(sampled) - count, axis=1)[:, len(sampled) - count :]
+        return np.zeros(len(vectors))
+    similar = vectors @ neighbours.T
+    similar[own] = -np.inf
+    nearest = np.partition(similar, len(neighbours) - count, axis=1)[:, -count:]
     return np.asarray(nearest.astype(np.float64).mean(axis=1))
 
 

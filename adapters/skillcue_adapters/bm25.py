@@ -15,17 +15,23 @@ query alone; for turns of a conversation the turns before it change little.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from skillcue_adapters.analyzer import ANALYZER
+from skillcue_adapters.field_terms import FieldTerms, follow_terms
+from skillcue_adapters.generations import origins
+from skillcue_adapters.index.keys import Positions, content_keys
+from skillcue_adapters.index.term_files import TermFiles
 from skillcue_adapters.normalization import spread
 from skillcue_adapters.scoring import Scored, ScoringRetriever
 from skillcue_adapters.settings import number, read_settings
-from skillcue_adapters.term_index import TermCounts, TermIndex, TermQuery, count_terms
+from skillcue_adapters.term_index import TermIndex, TermQuery
+from skillcue_adapters.terms import TermRows, Vocabulary, analysed
 from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -33,6 +39,9 @@ __all__ = ["Bm25Retriever", "Bm25Settings", "LexicalView", "build", "head_text"]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
+
+CACHED_TEXTS = 512
+"""Up to so many new skills are analysed sooner than found in the cache folder."""
 
 log = logging.getLogger("skillcue.bm25")
 
@@ -90,6 +99,13 @@ class LexicalView:
 class Bm25Retriever(ScoringRetriever):
     """BM25 over head and body of every skill.
 
+    Args:
+        library: What is indexed.
+        settings: Settings of the mode.
+        previous: The retriever of the generation before; skills that both have are not read again.
+        mode: Name it is registered under.
+        cache_dir: The user's cache folder: terms of texts are kept there. None keeps none.
+
     Hits carry these signals, all of them about the text alone, never about the context:
 
     head, body
@@ -122,14 +138,15 @@ class Bm25Retriever(ScoringRetriever):
         settings: Bm25Settings,
         previous: Bm25Retriever | None = None,
         mode: str = "bm25",
+        cache_dir: Path | None = None,
     ) -> None:
         identity = fingerprint("bm25", VERSION, ANALYZER.fingerprint, asdict(settings))
         super().__init__(identity, library, mode)
         self.settings = settings
         if self.skills:
-            old_head, old_body = _reusable(previous)
-            self.head = self._index([head_text(skill) for skill in self.skills], old_head)
-            self.body = self._index([skill.body for skill in self.skills], old_body)
+            head, body = self._fields(previous, cache_dir)
+            self.head = TermIndex(head, settings.k1, settings.b)
+            self.body = TermIndex(body, settings.k1, settings.b)
 
     def score(self, query: Query) -> Scored:
         """See `ScoringRetriever.score`."""
@@ -173,8 +190,19 @@ class Bm25Retriever(ScoringRetriever):
             "matched": float(matched),
         }
 
-    def _index(self, texts: list[str], previous: TermCounts | None) -> TermIndex:
-        return TermIndex(count_terms(texts, previous), self.settings.k1, self.settings.b)
+    def _fields(
+        self, previous: Bm25Retriever | None, cache_dir: Path | None
+    ) -> tuple[FieldTerms, FieldTerms]:
+        """Terms of head and body."""
+        known, old_head, old_body = _reusable(previous)
+        origin = origins(known, self.skills)
+        new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
+        vocabulary = Vocabulary() if old_head is None else old_head.vocabulary
+        reader = _Reader(vocabulary, cache_dir if len(new) > CACHED_TEXTS else None)
+        return (
+            reader.follow(old_head, origin, [head_text(skill) for skill in new]),
+            reader.follow(old_body, origin, [skill.body for skill in new]),
+        )
 
     def _within_limit(self, text: str) -> str:
         limit = self.settings.query_limit_chars
@@ -196,7 +224,7 @@ def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
     previous = context.previous
     if not isinstance(previous, Bm25Retriever):
         previous = None
-    return Bm25Retriever(library, settings, previous, context.mode)
+    return Bm25Retriever(library, settings, previous, context.mode, context.cache_dir)
 
 
 def head_text(skill: Skill) -> str:
@@ -204,10 +232,39 @@ def head_text(skill: Skill) -> str:
     return " ".join([f"{skill.name}: {skill.description}", *skill.tags])
 
 
-def _reusable(previous: Bm25Retriever | None) -> tuple[TermCounts | None, TermCounts | None]:
+class _Reader:
+    """Analyses texts, or finds their terms in the cache folder."""
+
+    def __init__(self, vocabulary: Vocabulary, cache_dir: Path | None) -> None:
+        self._vocabulary = vocabulary
+        self._files: TermFiles | None = None
+        if cache_dir is not None:
+            self._files = TermFiles(cache_dir)
+
+    def follow(
+        self, previous: FieldTerms | None, origin: Positions, texts: Sequence[str]
+    ) -> FieldTerms:
+        keys = content_keys(ANALYZER.fingerprint, texts)
+
+        def read(wanted: Positions) -> TermRows:
+            if self._files is None:
+                return analysed((texts[n] for n in wanted.tolist()), self._vocabulary)
+            return self._files.read(keys[wanted], lambda n: texts[wanted[n]], self._vocabulary)
+
+        return follow_terms(previous, origin, keys, read, self._vocabulary)
+
+
+def _reusable(
+    previous: Bm25Retriever | None,
+) -> tuple[tuple[Skill, ...], FieldTerms | None, FieldTerms | None]:
+    """Skills and fields of the generation before, without what has gathered in them."""
     if previous is None or not previous.skills:
-        return None, None
-    return previous.head.counts, previous.body.counts
+        return (), None, None
+    head, body = previous.head.field, previous.body.field
+    if head.is_worn or body.is_worn:
+        vocabulary = Vocabulary()
+        head, body = head.renewed(vocabulary), body.renewed(vocabulary)
+    return previous.skills, head, body
 
 
 def _saturated(count: int, k3: float) -> float:

@@ -1,22 +1,32 @@
-"""Similarity after calibration: background and hubness taken out, sentences looked at again."""
+"""Similarity after calibration: background and hubness taken out, sentences looked at again.
+
+What is taken out is measured on a sample of the heads that is drawn by their content. So it is the
+same for the same library whatever its history, most edits leave it as it is, and it is measured
+again when a part of the sample has changed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from skillcue_adapters.background import Hubness, background_basis, hubness, without
-from skillcue_adapters.index.protocol import Rows
+from skillcue_adapters.background import HUB_SAMPLE, Hubness, background_basis, hubness, without
+from skillcue_adapters.index.keys import Positions, smallest
+from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.normalization import spread, z_scores
-from skillcue_adapters.semantic_index import Field, SemanticIndex, TextPlan
-from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts, selected_counts
+from skillcue_adapters.semantic_index import SemanticIndex
+from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts
+from skillcue_adapters.text_plan import Field, TextPlan
 
-__all__ = ["CalibratedField", "CalibratedIndex"]
+__all__ = ["BACKGROUND_SAMPLE", "CalibratedField", "CalibratedIndex"]
+
+BACKGROUND_SAMPLE = 2000
+"""Heads on which the background is measured."""
 
 Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,44 +48,50 @@ class CalibratedIndex:
     """Vectors of one library, and what they have in common.
 
     Args:
-        rows: Vectors of the plan's texts.
-        keys: Names of the plan's texts.
         plan: What was encoded.
-        counts: Terms of each skill's head.
+        located: Where each of the plan's texts is.
+        counts: Gives the terms of the heads of some skills.
         rank: Directions of the background, None for as many as the library shows.
         hub_weight: Share of a skill's hubness that is subtracted.
-        previous: The index of the generation before.
+        previous: The index of the generation before; of the plan before that one.
 
     Attributes:
         semantic: The vectors.
+        sample: Names of the heads on which the background was measured, ascending.
         basis: Orthonormal rows that span the background.
         hubness: Of the heads; None where there are fewer than 30, or its weight is 0.
     """
 
     def __init__(
         self,
-        rows: Rows,
-        keys: tuple[str, ...],
         plan: TextPlan,
-        counts: TermCounts,
+        located: Located,
+        counts: Callable[[Positions], TermCounts],
         rank: int | None,
         hub_weight: float,
         previous: CalibratedIndex | None,
     ) -> None:
-        self.semantic = SemanticIndex(rows, plan)
-        heads, of_skill = self.semantic.head_rows, plan.head.rows
-        _, originals = np.unique(of_skill, return_index=True)  # one skill a row, in their order
-        self.basis = background_basis(heads, selected_counts(counts, originals), rank)
+        self.semantic = SemanticIndex(plan, located)
+        heads, originals = _first_skills(plan)
+        chosen = smallest(plan.keys[heads], BACKGROUND_SAMPLE)
+        self.sample = plan.keys[heads[chosen]]
+        if previous is not None and np.array_equal(previous.sample, self.sample):
+            self.basis: Rows = previous.basis
+        else:
+            vectors = located.take(heads[chosen])
+            self.basis = background_basis(vectors, counts(originals[chosen]), rank)
         self.hubness: Hubness | None = None
-        self._nothing = np.zeros(len(of_skill))
+        self._nothing = np.zeros(len(plan.head.rows))
         self._penalty = self._nothing
         self._reference = originals
         if len(heads) >= SMALL_LIBRARY and hub_weight:
-            head_keys = keys[: plan.heads]
-            self.hubness = hubness(heads, head_keys, None if previous is None else previous.hubness)
-            self._penalty = hub_weight * self.hubness.values[of_skill]
-            row_of = {key: row for row, key in enumerate(head_keys)}
-            self._reference = originals[[row_of[key] for key in self.hubness.sample]]
+            sampled = heads[chosen[:HUB_SAMPLE]]
+            before = None if previous is None else previous.hubness
+            self.hubness = hubness(
+                located, heads, sampled, self.sample[:HUB_SAMPLE], before, plan.kept
+            )
+            self._penalty = hub_weight * self.hubness.values[plan.head.rows]
+            self._reference = originals[chosen[:HUB_SAMPLE]]
 
     def calibrated(self, vector: Rows) -> Rows:
         """A query's vector without the background."""
@@ -115,3 +131,12 @@ class CalibratedIndex:
     ) -> Floats:
         best = self.semantic.best_of(scored.field, skills, vectors) - scored.penalty[skills]
         return scored.similarity[skills] + weight * best
+
+
+def _first_skills(plan: TextPlan) -> tuple[Positions, Positions]:
+    """Numbers of the texts that are heads, ascending, and the first skill that has each."""
+    rows = plan.head.rows
+    first = np.full(len(plan.keys), -1, dtype=np.int64)
+    first[rows[::-1]] = np.arange(len(rows))[::-1]  # the last that is written stays
+    heads = np.flatnonzero(first >= 0)
+    return heads, first[heads]

@@ -16,14 +16,15 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from skillcue_adapters.document_vectors import shared_store
-from skillcue_adapters.index.protocol import Rows, VectorStore
+from skillcue_adapters.document_vectors import DocumentVectors, open_vectors
+from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.normalization import spread
 from skillcue_adapters.scoring import Scored, says_something
-from skillcue_adapters.semantic_index import SemanticIndex, TextPlan
+from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.semantic_retriever import SemanticRetriever, SemanticSettings
 from skillcue_adapters.settings import read_settings
 from skillcue_adapters.stages import semantic_inputs
+from skillcue_adapters.text_plan import TextPlan
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.protocols import Encoder, Retriever
 
@@ -59,7 +60,7 @@ class DenseRetriever(SemanticRetriever[SemanticIndex]):
         encoder: Encoder,
         settings: SemanticSettings,
         previous: DenseRetriever | None,
-        vectors: VectorStore,
+        vectors: DocumentVectors,
         fallback: Callable[[], Retriever],
         mode: str = "dense",
     ) -> None:
@@ -67,8 +68,11 @@ class DenseRetriever(SemanticRetriever[SemanticIndex]):
         kind = ("dense", VERSION)
         super().__init__(kind, library, encoder, settings, previous, vectors, fallback, mode)
 
-    def _index(self, rows: Rows, keys: tuple[str, ...], plan: TextPlan) -> SemanticIndex:
-        return SemanticIndex(rows, plan)
+    def _index(self, plan: TextPlan, located: Located) -> SemanticIndex:
+        return SemanticIndex(plan, located)
+
+    def _vectors_of(self, index: SemanticIndex) -> SemanticIndex:
+        return index
 
     def _score(self, index: SemanticIndex, query: Query) -> Scored:
         vector = self._query_vector(query.text)
@@ -104,7 +108,7 @@ def build(library: Library, context: RetrieverContext) -> DenseRetriever:
         encoder,
         settings,
         context.previous if isinstance(context.previous, DenseRetriever) else None,
-        shared_store(encoder),
+        open_vectors(encoder, context.cache_dir),
         lambda: context.retriever("bm25"),
         context.mode,
     )

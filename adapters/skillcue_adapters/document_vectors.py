@@ -2,83 +2,85 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from skillcue_adapters.index.memory import MemoryVectorStore
-from skillcue_adapters.index.protocol import Mask, Rows, VectorStore, vector_key
+from skillcue_adapters.index.keys import Keys, content_keys
+from skillcue_adapters.index.locks import ForkSafeLock
+from skillcue_adapters.index.vectors import Located, Rows, VectorStore
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["DocumentVectors", "rows_of", "shared_store"]
+__all__ = ["DocumentVectors", "open_vectors", "rows_of"]
 
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What all modes and generations with one encoder object have in common."""
-
-    store: VectorStore
-    turn: threading.Lock
-
-
-_shared: weakref.WeakKeyDictionary[Any, _Shared] = weakref.WeakKeyDictionary()
-_shared_lock = threading.Lock()
-
-
-def shared_store(encoder: Encoder) -> VectorStore:
-    """The memory store that all modes with this encoder object share; it dies with the encoder."""
-    return _shared_of(encoder).store
+_shared: weakref.WeakKeyDictionary[Any, dict[Path | None, DocumentVectors]]
+_shared = weakref.WeakKeyDictionary()
+_shared_lock = ForkSafeLock()
 
 
 class DocumentVectors:
     """Vectors of documents, from a store where it knows them. Safe to share between threads.
 
-    Two modes or two generations that need the same texts at the same time take turns, and each
-    finds what the other has encoded.
+    Modes or generations that need the same texts at the same time take turns, and each finds what
+    the other has encoded.
 
     Args:
-        encoder: Encodes what is not known.
-        store: Where vectors are looked up and put.
+        encoder: Encodes what is not known; it must not refer to what refers to this.
+        cache_dir: The user's cache folder, where vectors are kept; None keeps them in memory.
 
     Attributes:
         dim: Length of a vector.
     """
 
-    def __init__(self, encoder: Encoder, store: VectorStore) -> None:
+    def __init__(self, encoder: Encoder, cache_dir: Path | None = None) -> None:
         self.dim = encoder.dim
-        self._encoder = encoder
-        self._store = store
-        self._turn = _shared_of(encoder).turn
+        self._name = encoder.fingerprint
+        self._store = VectorStore(encoder.dim, cache_dir, encoder.fingerprint)
+        self._turn = ForkSafeLock()
 
-    def keys(self, texts: Sequence[str]) -> tuple[str, ...]:
+    def keys(self, texts: Sequence[str]) -> Keys:
         """Names of the texts' vectors."""
-        name = self._encoder.fingerprint
-        return tuple(vector_key(name, text) for text in texts)
+        return content_keys(self._name, texts)
 
-    def known(self, keys: Sequence[str]) -> tuple[Rows, Mask]:
-        """What the store knows; see `VectorStore.get`."""
-        return self._store.get(keys)
+    def locate(self, keys: Keys) -> Located:
+        """Where vectors are that are known; see `VectorStore.locate`."""
+        return self._store.locate(keys)
 
-    def encode(self, keys: Sequence[str], texts: Sequence[str]) -> Rows:
-        """Vectors of `texts`, float32, shape ``(len(texts), dim)``.
+    def encode(self, encoder: Encoder, keys: Keys, texts: Sequence[str]) -> None:
+        """Make sure that the vectors of `texts` are known.
 
         Raises:
-            ConfigurationError: The encoder gives something else.
+            ConfigurationError: The encoder gives something else than vectors.
             Exception: Whatever the encoder raises.
         """
         with self._turn:
-            rows, found = self._store.get(keys)
-            missing = np.flatnonzero(~found).tolist()
-            if missing:
-                encoded = self._encoder.encode_documents([texts[n] for n in missing])
-                rows[missing] = rows_of(encoded, len(missing), self.dim)
-                self._store.put([keys[n] for n in missing], rows[missing])
-        return rows
+            missing = np.flatnonzero(~self._store.locate(keys).known)
+            if len(missing):
+                encoded = encoder.encode_documents([texts[n] for n in missing.tolist()])
+                self._store.put(keys[missing], rows_of(encoded, len(missing), self.dim))
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        self._store.flush()
+
+
+def open_vectors(encoder: Encoder, cache_dir: Path | None = None) -> DocumentVectors:
+    """The vectors that all modes with this encoder object and folder share.
+
+    They die with the encoder object; what a folder holds stays.
+    """
+    with _shared_lock:
+        try:
+            stores = _shared.setdefault(encoder, {})
+        except TypeError:  # neither hashable nor weakly referable: nothing to share by
+            return DocumentVectors(encoder, cache_dir)
+        if cache_dir not in stores:
+            stores[cache_dir] = DocumentVectors(encoder, cache_dir)
+        return stores[cache_dir]
 
 
 def rows_of(encoded: Any, count: int, dim: int) -> Rows:
@@ -96,17 +98,3 @@ def rows_of(encoded: Any, count: int, dim: int) -> Rows:
     if not np.isfinite(rows).all():
         raise ConfigurationError("The encoder gave NaN or infinity.", "Its model may be damaged.")
     return rows
-
-
-def _shared_of(encoder: Encoder) -> _Shared:
-    with _shared_lock:
-        try:
-            if encoder not in _shared:
-                _shared[encoder] = _new(encoder)
-            return _shared[encoder]
-        except TypeError:  # neither hashable nor weakly referable: nothing to share by
-            return _new(encoder)
-
-
-def _new(encoder: Encoder) -> _Shared:
-    return _Shared(MemoryVectorStore(encoder.dim), threading.Lock())

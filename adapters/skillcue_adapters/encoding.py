@@ -1,4 +1,4 @@
-"""Vectors of a library's texts: at once where few are missing, else in the background."""
+"""Vectors of a library's texts: at once where few are new, else in the background."""
 
 from __future__ import annotations
 
@@ -6,35 +6,52 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skillcue_adapters.document_vectors import DocumentVectors
-from skillcue_adapters.index.protocol import Mask, Rows
+from skillcue_adapters.index.keys import Positions
+from skillcue_adapters.index.vectors import Located
+from skillcue_adapters.text_plan import TextPlan
+from skillcue_hooks.protocols import Encoder
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "EncodingLimits"]
 
 T = TypeVar("T")
 
 log = logging.getLogger("skillcue.encoding")
 
 
-class Encoding(Generic[T]):
-    """Encodes texts and makes something of their vectors.
+@dataclass(frozen=True, slots=True)
+class EncodingLimits:
+    """When work is done.
 
-    In the background a daemon thread works in batches. A forked child, where that thread does
-    not exist, goes on with a thread of its own when it is first asked.
+    Attributes:
+        inline: Up to so many new texts are encoded at once, in the caller's thread.
+        batch: Texts a batch, 1 or more.
+    """
+
+    inline: int
+    batch: int
+
+
+class Encoding(Generic[T]):
+    """Finds or encodes the vectors of a library's texts and makes something of them.
+
+    In the background a daemon thread works in batches, each of which is kept. A forked child,
+    where that thread does not exist, goes on with a thread of its own when it is first asked.
 
     Args:
-        texts: What is encoded, each once; at least one.
-        vectors: Encodes, and remembers.
-        finish: Makes the result of the vectors, shape ``(len(texts), dim)``, and their keys.
-        previous: The encoding of the generation before; what it has is taken from it.
-        inline_texts: Up to so many missing texts are encoded at once, in the caller's thread.
-        batch_texts: Texts a batch, 1 or more.
+        plan: Makes the plan of what is encoded.
+        encoder: Encodes.
+        vectors: Where vectors are found and kept.
+        finish: Makes the result; every text that a skill has is located.
+        previous: What the generation before located: of the texts that the plan keeps.
+        few: Whether there is little to plan; otherwise even that is done in the background.
+        limits: See there.
 
     Raises:
         ConfigurationError: The encoder gives something that are no vectors; raised here only
@@ -44,27 +61,31 @@ class Encoding(Generic[T]):
 
     def __init__(
         self,
-        texts: Sequence[str],
+        plan: Callable[[], TextPlan],
+        encoder: Encoder,
         vectors: DocumentVectors,
-        finish: Callable[[Rows, tuple[str, ...]], T],
-        previous: Encoding[T] | None,
-        inline_texts: int,
-        batch_texts: int,
+        finish: Callable[[TextPlan, Located], T],
+        previous: Located | None,
+        few: bool,
+        limits: EncodingLimits,
     ) -> None:
-        self._texts = tuple(texts)
+        self._make_plan: Callable[[], TextPlan] | None = plan
+        self._encoder = encoder
         self._vectors = vectors
         self._finish = finish
-        self._batch_texts = batch_texts
-        self._keys = vectors.keys(self._texts)
-        self._row_of = {key: row for row, key in enumerate(self._keys)}
-        self._rows: Rows = np.zeros((len(self._texts), vectors.dim), dtype=np.float32)
-        self._filled: Mask = np.zeros(len(self._texts), dtype=np.bool_)
-        self._look_up(previous)
+        self._before = previous
+        self._limits = limits
+        self._plan: TextPlan | None = None
+        self._missing: Positions = np.zeros(0, dtype=np.int64)
+        self._total = 0
+        self._left = 0
         self._result: T | None = None
         self._failure: Exception | None = None
         self._done = threading.Event()
         self._pid = os.getpid()
-        if np.count_nonzero(~self._filled) <= inline_texts:
+        if few:
+            self._prepare()
+        if self._plan is not None and self._left <= limits.inline:
             self._work()
             self._done.set()
         else:
@@ -78,11 +99,19 @@ class Encoding(Generic[T]):
         return self._result
 
     @property
+    def texts(self) -> tuple[int, int]:
+        """How many texts have their vector, and how many there are; 0 and 0 until that is known."""
+        return self._total - self._left, self._total
+
+    @property
     def progress(self) -> str:
         """How far the work is, or what went wrong: why there is no result."""
         if self._failure is not None:
             return f"encoding failed: {self._failure}"
-        return f"encoding {np.count_nonzero(self._filled):,} of {len(self._texts):,}"
+        if not self._left:
+            return "loading the index"
+        done, total = self.texts
+        return f"encoding {done:,} of {total:,}"
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is a result.
@@ -97,21 +126,23 @@ class Encoding(Generic[T]):
         self._done.wait(timeout)
         return self._result is not None
 
-    def get(self, keys: Sequence[str]) -> tuple[Rows, Mask]:
-        """Vectors that are there by now; see `VectorStore.get`."""
-        positions = np.array([self._row_of.get(key, -1) for key in keys], dtype=np.int64)
-        return self._rows[positions], (positions >= 0) & self._filled[positions]
+    def _prepare(self) -> TextPlan:
+        """Make the plan, and find out what is missing."""
+        if self._make_plan is None:
+            raise RuntimeError("the plan has been made")
+        plan = self._make_plan()
+        located = self._locate(plan)
+        self._missing = np.flatnonzero(~located.known & plan.used())
+        self._total = int(np.count_nonzero(plan.used()))
+        self._left = len(self._missing)
+        self._plan = plan
+        return plan
 
-    def _look_up(self, previous: Encoding[T] | None) -> None:
-        sources = [self._vectors.known] if previous is None else [previous.get, self._vectors.known]
-        for source in sources:
-            missing = np.flatnonzero(~self._filled)
-            rows, found = source([self._keys[n] for n in missing])
-            self._fill(missing[found], rows[found])
-
-    def _fill(self, positions: NDArray[np.int64], rows: Rows) -> None:
-        self._rows[positions] = rows
-        self._filled[positions] = True  # last: `get` reads from other threads
+    def _locate(self, plan: TextPlan) -> Located:
+        if self._before is None:
+            return self._vectors.locate(plan.keys)
+        before = self._before.only(np.arange(plan.kept))
+        return before.then(self._vectors.locate(plan.keys[plan.kept :]))
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._guarded, name="skillcue-encoding", daemon=True)
@@ -132,15 +163,22 @@ class Encoding(Generic[T]):
             log.exception("encoding stopped; answers stay lexical")
             self._failure = error
         finally:
+            self._vectors.flush()
             self._done.set()
 
     def _work(self) -> None:
         started = time.perf_counter()
-        missing = np.flatnonzero(~self._filled)
-        for start in range(0, len(missing), self._batch_texts):
-            batch = missing[start : start + self._batch_texts]
-            texts = [self._texts[n] for n in batch]
-            self._fill(batch, self._vectors.encode([self._keys[n] for n in batch], texts))
-        self._result = self._finish(self._rows, self._keys)
+        plan = self._plan or self._prepare()
+        new = len(self._missing)
+        for start in range(0, new, self._limits.batch):
+            batch = self._missing[start : start + self._limits.batch]
+            texts = [plan.new[n] for n in batch.tolist()]
+            self._vectors.encode(self._encoder, plan.keys[batch], texts)
+            self._left = new - start - len(batch)
+        if new:
+            self._vectors.flush()
+        self._result = self._finish(replace(plan, new={}), self._locate(plan))
+        # They would keep the texts, and all generations, in memory.
+        self._plan = self._before = self._make_plan = None
         elapsed = time.perf_counter() - started
-        log.debug("%d of %d texts encoded, %.1f s", len(missing), len(self._texts), elapsed)
+        log.debug("%d of %d texts encoded, %.1f s", new, self._total, elapsed)

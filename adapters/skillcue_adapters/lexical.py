@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from skillcue_adapters.bm25 import Bm25Retriever, LexicalView
-from skillcue_adapters.index.protocol import Mask
+from skillcue_adapters.field_terms import FieldTerms, follow_terms
+from skillcue_adapters.generations import origins
+from skillcue_adapters.index.keys import Positions, keys_of
 from skillcue_adapters.term_index import (
     GENERIC_WEIGHT,
     SmoothedBM25,
-    TermCounts,
     TermIndex,
     TermQuery,
     generic_terms,
     smooth_idf,
 )
 
-__all__ = ["LexicalSide", "TextEvidence", "coverage", "evidence_masses", "merged_counts"]
+__all__ = ["LexicalSide", "TextEvidence", "coverage", "evidence_masses", "joined_fields"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,21 +51,22 @@ class LexicalSide:
 
     Args:
         bm25: Its fields, and how texts are analysed; not over the empty library.
+        previous: That of the generation before.
 
     Attributes:
         bm25: As given.
         body_share: Share of the skills that have a body, 0 to 1.
     """
 
-    def __init__(self, bm25: Bm25Retriever) -> None:
+    def __init__(self, bm25: Bm25Retriever, previous: LexicalSide | None = None) -> None:
         self.bm25 = bm25
         skills = bm25.skills
         self.body_share = sum(bool(skill.body) for skill in skills) / len(skills)
         self._largest_idf = SmoothedBM25.idf_of(len(skills), 1)
         self._document: TermIndex | None = None
         if self.body_share:
-            counts = merged_counts(bm25.head.counts, bm25.body.counts)
-            self._document = TermIndex(counts, bm25.settings.k1, bm25.settings.b)
+            field = self._joined(previous)
+            self._document = TermIndex(field, bm25.settings.k1, bm25.settings.b)
 
     def read(self, text: str) -> TextEvidence:
         """`text` against every skill."""
@@ -88,9 +90,22 @@ class LexicalSide:
         """`coverage` of each head."""
         return coverage(self.bm25.head, view.head_query, self._generic)
 
+    def _joined(self, previous: LexicalSide | None) -> FieldTerms:
+        head, body = self.bm25.head.field, self.bm25.body.field
+        if previous is None or previous._document is None:
+            return joined_fields(head, body)
+        field = previous._document.field
+        if field.vocabulary is not head.vocabulary or field.is_worn:
+            return joined_fields(head, body)
+        return joined_fields(head, body, field, origins(previous.bm25.skills, self.bm25.skills))
+
     @cached_property
-    def _generic(self) -> Mask:
-        return generic_terms(_document_frequency(self.bm25.head), len(self.bm25.skills))
+    def _generic(self) -> npt.NDArray[np.bool_]:
+        frequency = self.bm25.head.field.frequency
+        generic = np.zeros(len(frequency), dtype=np.bool_)
+        alive = np.flatnonzero(frequency)
+        generic[alive] = generic_terms(frequency[alive], len(self.bm25.skills))
+        return generic
 
 
 def evidence_masses(index: TermIndex, query: TermQuery) -> Floats:
@@ -98,10 +113,10 @@ def evidence_masses(index: TermIndex, query: TermQuery) -> Floats:
 
     In units of one term that occurs nowhere else.
     """
-    return _sums(index, query, index.evidence)
+    return index.sums(query, index.evidence)
 
 
-def coverage(index: TermIndex, query: TermQuery, generic: Mask) -> Floats:
+def coverage(index: TermIndex, query: TermQuery, generic: npt.NDArray[np.bool_]) -> Floats:
     """Share of the query's weight that each document covers, 0 to 1 (SkillSight).
 
     ``sum over shared terms of w / sum over the query's terms of w`` with ``w = idf * (1 - df /
@@ -112,38 +127,38 @@ def coverage(index: TermIndex, query: TermQuery, generic: Mask) -> Floats:
         query: The query.
         generic: Which of the index's terms are generic.
     """
-    documents = len(index.counts.texts)
-    frequency = _document_frequency(index)
+    documents = index.documents
+    frequency = index.field.frequency
     weights = smooth_idf(frequency, documents) * (1.0 - frequency / documents)
     weights = np.where(generic, 0.0, weights)
     whole = float(weights[query.columns].sum())
-    return _sums(index, query, weights) / whole if whole > 0.0 else np.zeros(documents)
+    return index.sums(query, weights) / whole if whole > 0.0 else np.zeros(documents)
 
 
-def merged_counts(first: TermCounts, second: TermCounts) -> TermCounts:
-    """Counts of documents that have two texts, as if each pair were one text.
+def joined_fields(
+    first: FieldTerms,
+    second: FieldTerms,
+    previous: FieldTerms | None = None,
+    origin: Positions | None = None,
+) -> FieldTerms:
+    """Terms of documents that have two texts, as if each pair were one text.
 
-    Both must be over the same documents in the same order.
+    Args:
+        first: One text of each document.
+        second: The other; in the numbers of the same vocabulary.
+        previous: The joined field of the generation before, in the same numbers.
+        origin: See `follow_terms`; None for no document of the generation before.
     """
-    vocabulary = dict(first.vocabulary)
-    columns = np.zeros(len(second.vocabulary), dtype=np.int32)
-    for term, column in second.vocabulary.items():
-        columns[column] = vocabulary.setdefault(term, len(vocabulary))
-    shape = (len(first.texts), len(vocabulary))
-    left = first.matrix.copy()
-    left.resize(shape)
-    other = second.matrix
-    right = sparse.csr_matrix((other.data, columns[other.indices], other.indptr), shape=shape)
-    # Joined texts would be a copy of the library, and nothing is recognised by them.
-    return TermCounts(first.texts, vocabulary, (left + right).tocsr())
-
-
-def _sums(index: TermIndex, query: TermQuery, weights: Floats) -> Floats:
-    columns = index.weights[:, query.columns]
-    each = np.repeat(weights[query.columns], np.diff(columns.indptr))
-    documents = len(index.counts.texts)
-    return np.asarray(np.bincount(columns.indices, weights=each, minlength=documents), np.float64)
-
-
-def _document_frequency(index: TermIndex) -> npt.NDArray[np.int64]:
-    return np.asarray(np.diff(index.weights.indptr), dtype=np.int64)
+    if origin is None:
+        origin = np.full(first.documents, -1, dtype=np.int64)
+    new = np.flatnonzero(origin < 0)
+    one, other = first.slots[new], second.slots[new]
+    pairs = zip(first.keys[one], second.keys[other], strict=True)
+    keys = keys_of([hashlib.sha256(a.tobytes() + b.tobytes()).digest() for a, b in pairs])
+    return follow_terms(
+        previous,
+        origin,
+        keys,
+        lambda wanted: first.rows(one[wanted]).plus(second.rows(other[wanted])),
+        first.vocabulary,
+    )

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +72,7 @@ class ScoringRetriever(ABC):
         self.fingerprint = identity
         self.generation = library.generation
         # Sums over the library and ties must not depend on the order skills arrive in.
-        self.skills = tuple(sorted(library.skills, key=lambda skill: skill.id))
+        self.skills = tuple(sorted(library.skills, key=attrgetter("id")))
         self._ranking_fingerprint = fingerprint(identity, self.generation)
         self._masks = SkillMasks(self.skills)
         self._fallback = fallback

@@ -8,12 +8,16 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from skillcue_adapters.document_vectors import DocumentVectors, rows_of
-from skillcue_adapters.encoding import Encoding
-from skillcue_adapters.index.protocol import Rows, VectorStore
+from skillcue_adapters.encoding import Encoding, EncodingLimits
+from skillcue_adapters.generations import origins
+from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.scoring import Pending, Scored, ScoringRetriever
-from skillcue_adapters.semantic_index import ChunkLimits, TextPlan, plan_texts
+from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.settings import choice, number
+from skillcue_adapters.text_plan import DEAD_TEXTS, ChunkLimits, TextPlan, follow_plan
 from skillcue_hooks.contracts import Library, Query
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Encoder, Retriever
@@ -38,6 +42,7 @@ class SemanticSettings:
         chunks_per_skill: Chunks that are encoded, from the beginning of a body. A cut is logged.
         inline_texts: Up to so many texts are encoded at once when they are new; more are encoded
             in the background, and until they are, answers are lexical and marked as degraded.
+            So it is while the vectors of more new skills than that are looked up.
         batch_texts: Texts that are encoded at a time.
     """
 
@@ -71,7 +76,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         encoder: Encoder,
         settings: SemanticSettings,
         previous: SemanticRetriever[T] | None,
-        vectors: VectorStore,
+        vectors: DocumentVectors,
         fallback: Callable[[], Retriever],
         mode: str,
     ) -> None:
@@ -81,15 +86,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         self._query_vector = lru_cache(maxsize=QUERY_MEMO)(self._encode_query)
         self._encoding: Encoding[T] | None = None
         if self.skills:
-            plan = plan_texts(self.skills, _chunk_limits(settings))
-            self._encoding = Encoding(
-                plan.texts,
-                DocumentVectors(encoder, vectors),
-                lambda rows, keys: self._index(rows, keys, plan),
-                None if previous is None else previous._encoding,
-                settings.inline_texts,
-                settings.batch_texts,
-            )
+            self._encoding = self._encode(encoder, settings, previous, vectors)
 
     def score(self, query: Query) -> Scored | Pending:
         """See `ScoringRetriever.score`."""
@@ -102,13 +99,61 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         """See `ScoringRetriever.wait_ready`."""
         return self._encoding is None or self._encoding.wait(timeout)
 
+    @property
+    def texts(self) -> tuple[int, int]:
+        """How many texts have their vector, and how many there are; 0 and 0 until that is known."""
+        return (0, 0) if self._encoding is None else self._encoding.texts
+
+    @property
+    def index(self) -> T | None:
+        """What `_index` made; None while vectors are missing."""
+        return None if self._encoding is None else self._encoding.result
+
     @abstractmethod
-    def _index(self, rows: Rows, keys: tuple[str, ...], plan: TextPlan) -> T:
+    def _index(self, plan: TextPlan, located: Located) -> T:
         """Make an index of the vectors; may run in a thread of its own."""
+
+    @abstractmethod
+    def _vectors_of(self, index: T) -> SemanticIndex:
+        """The vectors of an index; the next generation takes them over."""
 
     @abstractmethod
     def _score(self, index: T, query: Query) -> Scored:
         """See `ScoringRetriever.score`."""
+
+    def _encode(
+        self,
+        encoder: Encoder,
+        settings: SemanticSettings,
+        previous: SemanticRetriever[T] | None,
+        vectors: DocumentVectors,
+    ) -> Encoding[T]:
+        before = None if previous is None else previous._reusable()
+        known = () if previous is None or before is None else previous.skills
+        origin = origins(known, self.skills)
+        new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
+        plan = None if before is None else before.plan
+
+        def make_plan() -> TextPlan:
+            return follow_plan(plan, origin, new, _chunk_limits(settings), vectors.keys)
+
+        return Encoding(
+            make_plan,
+            encoder,
+            vectors,
+            self._index,
+            None if before is None else before.located,
+            len(new) <= settings.inline_texts,
+            EncodingLimits(settings.inline_texts, settings.batch_texts),
+        )
+
+    def _reusable(self) -> SemanticIndex | None:
+        """The vectors for the next generation; None where most belong to skills that are gone."""
+        if self.index is None:
+            return None
+        index = self._vectors_of(self.index)
+        used = int(np.count_nonzero(index.plan.used()))
+        return index if len(index.plan.keys) <= 2 * used + DEAD_TEXTS else None
 
     def _encode_query(self, text: str) -> Rows:
         # One text a call: what else is encoded must not change a vector.

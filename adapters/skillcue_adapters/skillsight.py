@@ -40,18 +40,19 @@ import numpy.typing as npt
 
 from skillcue_adapters.bm25 import Bm25Retriever
 from skillcue_adapters.calibration import CalibratedField, CalibratedIndex
-from skillcue_adapters.document_vectors import shared_store
+from skillcue_adapters.document_vectors import DocumentVectors, open_vectors
 from skillcue_adapters.fusion import best_positions, blend, evidence_gain, published_fusion
-from skillcue_adapters.index.protocol import Rows, VectorStore
+from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.lexical import LexicalSide, TextEvidence
 from skillcue_adapters.normalization import spread, z_scores
 from skillcue_adapters.passages import sentences
 from skillcue_adapters.scoring import Scored, says_something
-from skillcue_adapters.semantic_index import TextPlan
+from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.semantic_retriever import SemanticRetriever, SemanticSettings
 from skillcue_adapters.settings import choice, number, read_settings
 from skillcue_adapters.similarity import dots
 from skillcue_adapters.stages import bm25_stage, semantic_inputs
+from skillcue_adapters.text_plan import TextPlan
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.protocols import Encoder
 
@@ -173,7 +174,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         encoder: Encoder,
         settings: SkillSightSettings,
         previous: SkillSightRetriever | None,
-        vectors: VectorStore,
+        vectors: DocumentVectors,
         bm25: Bm25Retriever,
         mode: str = "skillsight",
     ) -> None:
@@ -181,22 +182,21 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         self._bm25 = bm25
         self._semantic_weight = settings.semantic_weight * _reliability(encoder)
         if library.skills:
-            self._lexical = LexicalSide(bm25)
+            before = previous._lexical if previous is not None and previous.skills else None
+            self._lexical: LexicalSide = LexicalSide(bm25, before)
         # Only while building: it would keep all generations in memory.
         self._previous_index = None if previous is None else previous.index
         kind = ("skillsight", VERSION, bm25.fingerprint)
         super().__init__(kind, library, encoder, settings, previous, vectors, lambda: bm25, mode)
 
-    @property
-    def index(self) -> CalibratedIndex | None:
-        """The vectors and their calibration; None while they are missing."""
-        return None if self._encoding is None else self._encoding.result
-
-    def _index(self, rows: Rows, keys: tuple[str, ...], plan: TextPlan) -> CalibratedIndex:
+    def _index(self, plan: TextPlan, located: Located) -> CalibratedIndex:
         previous, self._previous_index = self._previous_index, None
         rank = None if self.settings.rank < 0 else self.settings.rank
-        counts = self._bm25.head.counts
-        return CalibratedIndex(rows, keys, plan, counts, rank, self.settings.hub_weight, previous)
+        counts = self._bm25.head.counts_of
+        return CalibratedIndex(plan, located, counts, rank, self.settings.hub_weight, previous)
+
+    def _vectors_of(self, index: CalibratedIndex) -> SemanticIndex:
+        return index.semantic
 
     def _score(self, index: CalibratedIndex, query: Query) -> Scored:
         own = self._read(index, query.text)
@@ -267,10 +267,10 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         self, index: CalibratedIndex, reading: _Reading, position: int
     ) -> dict[str, float]:
         words = reading.words
-        row = index.semantic.head_rows[reading.head.field.rows[position]]
+        row = index.semantic.vectors(reading.head.field.rows[position : position + 1])
         found = {
             **self._bm25.field_signals(words.view, position),
-            "semantic": float(dots(row[None, :], reading.vector)[0]),
+            "semantic": float(dots(row, reading.vector)[0]),
             "calibrated": float(reading.head.similarity[position]),
             "z_head": float(reading.z_head[position]),
             "gain": float(evidence_gain(words.evidence[position : position + 1])[0]),
@@ -301,7 +301,7 @@ def build(library: Library, context: RetrieverContext) -> SkillSightRetriever:
         encoder,
         settings,
         context.previous if isinstance(context.previous, SkillSightRetriever) else None,
-        shared_store(encoder),
+        open_vectors(encoder, context.cache_dir),
         bm25_stage(library, context),
         context.mode,
     )

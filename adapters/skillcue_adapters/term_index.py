@@ -1,14 +1,13 @@
-"""One text field of a library as a sparse matrix of BM25 weights.
+"""BM25 over one text field of a library.
 
-`SmoothedBM25` is the definition of the score and `TermIndex` the engine: every weight in the
-definition's sum is known once the field is indexed, so a query is a sum of matrix columns instead
-of a walk over all documents. The two are held together by tests.
+`SmoothedBM25` is the definition of the score and `TermIndex` the engine: a query is a sum over the
+documents of its terms instead of a walk over all documents. The two are held together by tests.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 from scipy import sparse
 
-from skillcue_adapters.analyzer import ANALYZER
+from skillcue_adapters.field_terms import FieldTerms, Postings
 
 __all__ = [
     "GENERIC_WEIGHT",
@@ -26,11 +25,9 @@ __all__ = [
     "TermCounts",
     "TermIndex",
     "TermQuery",
-    "count_terms",
     "evidence_weights",
     "generic_terms",
     "otsu_threshold",
-    "selected_counts",
     "smooth_idf",
 ]
 
@@ -65,72 +62,15 @@ class SmoothedBM25(BM25Okapi):  # type: ignore[misc]  # rank_bm25 ships no types
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """How often each term occurs in each document.
+    """How often each term occurs in each of some documents, whatever the history of the index.
 
     Attributes:
-        texts: The documents; what `count_terms` recognises unchanged ones by.
-        vocabulary: Term to column. Every column occurs in some document.
-        matrix: CSR, int32, shape ``(len(texts), len(vocabulary))``.
+        terms: Those that occur, sorted: the columns.
+        matrix: CSR, int32, shape ``(documents, len(terms))``.
     """
 
-    texts: tuple[str, ...]
-    vocabulary: Mapping[str, int]
+    terms: tuple[str, ...]
     matrix: Any
-
-
-def count_terms(texts: Sequence[str], previous: TermCounts | None = None) -> TermCounts:
-    """Analyse `texts`, reusing the rows of `previous` for texts it holds already.
-
-    The columns depend on the history, scores do not: queries are summed in the order of terms.
-    """
-    known = {} if previous is None else {text: row for row, text in enumerate(previous.texts)}
-    vocabulary = {} if previous is None else dict(previous.vocabulary)
-    fresh_texts = [text for text in dict.fromkeys(texts) if text not in known]
-    offset = 0 if previous is None else len(previous.texts)
-    rows = known | {text: offset + i for i, text in enumerate(fresh_texts)}
-    matrix = _count_matrix(fresh_texts, vocabulary)
-    if previous is not None:
-        old = previous.matrix.copy()
-        old.resize(offset, len(vocabulary))
-        matrix = sparse.vstack([old, matrix], format="csr")
-    wanted = matrix[[rows[text] for text in texts]]
-    return _without_dead_columns(tuple(texts), vocabulary, wanted)
-
-
-def selected_counts(counts: TermCounts, documents: npt.NDArray[np.int64]) -> TermCounts:
-    """Counts of some of the documents, in the order of `documents`."""
-    if np.array_equal(documents, np.arange(len(counts.texts))):
-        return counts
-    texts = tuple(counts.texts[n] for n in documents.tolist())
-    return _without_dead_columns(texts, counts.vocabulary, counts.matrix[documents])
-
-
-def _count_matrix(texts: Sequence[str], vocabulary: dict[str, int]) -> Any:
-    """Counts of `texts` as CSR; terms that are new get the next columns of `vocabulary`."""
-    columns: list[int] = []
-    counts: list[int] = []
-    starts = [0]
-    for text in texts:
-        found = ANALYZER.counts(text)
-        columns.extend(vocabulary.setdefault(term, len(vocabulary)) for term in found)
-        counts.extend(found.values())
-        starts.append(len(columns))
-    arrays = (np.array(a, dtype=np.int32) for a in (counts, columns, starts))
-    return sparse.csr_matrix(tuple(arrays), shape=(len(texts), len(vocabulary)))
-
-
-def _without_dead_columns(
-    texts: tuple[str, ...], vocabulary: Mapping[str, int], matrix: Any
-) -> TermCounts:
-    alive = np.bincount(matrix.indices, minlength=len(vocabulary)) > 0
-    if not alive.all():
-        kept = [term for term, column in vocabulary.items() if alive[column]]
-        vocabulary = {term: column for column, term in enumerate(kept)}
-        columns = (np.cumsum(alive, dtype=np.int32) - 1)[matrix.indices]
-        matrix = sparse.csr_matrix(
-            (matrix.data, columns, matrix.indptr), shape=(len(texts), len(vocabulary))
-        )
-    return TermCounts(texts, vocabulary, matrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,55 +89,141 @@ class TermQuery:
 class TermIndex:
     """BM25 over one field.
 
+    What a term adds to the score of a document is computed when the term is first asked for:
+    every number of documents and every length changes all weights, and few are needed.
+
     Args:
-        counts: Term counts of the field.
+        field: Terms of the field.
         k1: Saturation of the term frequency, 0 or more.
         b: Length normalisation, 0 to 1.
 
     Attributes:
-        counts: As given; the next generation is built from it.
-        weights: CSC, float32, documents by terms: what each term adds to the score of each
-            document. Okapi BM25 (Robertson et al., TREC-3) with the idf of `SmoothedBM25`.
-        evidence: What each term is worth as evidence, float64, shape ``(terms,)``; see
-            `evidence_weights`.
+        field: As given; the next generation is built from it.
+        evidence: What each term is worth as evidence, float64, by number; see
+            `evidence_weights`. 0 for terms that do not occur.
     """
 
-    def __init__(self, counts: TermCounts, k1: float, b: float) -> None:
-        self.counts = counts
-        frequencies = counts.matrix.tocsc()
-        frequencies.sort_indices()
-        documents = len(counts.texts)
-        document_frequency = np.diff(frequencies.indptr)
-        self.evidence = evidence_weights(document_frequency, documents)
-        self.weights = _bm25_weights(
-            frequencies, _idf(document_frequency, documents), _lengths(counts), k1, b
-        )
+    def __init__(self, field: FieldTerms, k1: float, b: float) -> None:
+        self.field = field
+        frequency = field.frequency
+        alive = np.flatnonzero(frequency)
+        self.evidence = np.zeros(len(frequency))
+        self.evidence[alive] = evidence_weights(frequency[alive], field.documents)
+        self._k1 = k1
+        total = float(field.lengths[field.slots].sum())
+        average = total / field.documents or 1.0
+        self._norm = k1 * (1.0 - b + b * field.lengths / average)
+        self._known = np.zeros(len(frequency), dtype=np.bool_)
+        self._weights = [np.zeros(len(part.slots), dtype=np.float32) for part in field.postings]
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return self.field.documents
 
     def encode(self, terms: Mapping[str, float]) -> TermQuery:
         """`terms` (term to weight) in the columns of this index; unknown terms are left out."""
-        vocabulary = self.counts.vocabulary
-        known = [(vocabulary[term], terms[term]) for term in sorted(terms) if term in vocabulary]
+        known = []
+        for term in sorted(terms):
+            column = self.field.vocabulary.get(term)
+            if column is not None and self.frequency_of(column):
+                known.append((column, terms[term]))
         return TermQuery(
             np.array([column for column, _ in known], dtype=np.int64),
             np.array([weight for _, weight in known], dtype=np.float64),
         )
 
+    def frequency_of(self, column: int) -> int:
+        """Documents in which the term with that number occurs."""
+        # The vocabulary may have grown since.
+        return int(self.field.frequency[column]) if column < len(self.field.frequency) else 0
+
     def scores(self, query: TermQuery) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Score of every document, and which documents share a term with the query."""
-        documents = len(self.counts.texts)
-        if not len(query.columns):
-            return np.zeros(documents), np.zeros(documents, dtype=np.bool_)
-        columns = self.weights[:, query.columns]
-        matched = np.zeros(documents, dtype=np.bool_)
-        matched[columns.indices] = True
-        return columns @ query.weights, matched
+        """Score of every document, and which documents share a term with the query.
+
+        Okapi BM25 (Robertson et al., TREC-3) with the idf of `SmoothedBM25`; weights are rounded
+        to float32.
+        """
+        self._weigh(query.columns)
+        slots, lengths = self._occurrences(query.columns)
+        weights = [
+            array[start:end]
+            for array, part in zip(self._weights, self.field.postings, strict=True)
+            for start, end in _spans(part, query.columns)
+        ]
+        each = np.repeat(np.tile(query.weights, len(self.field.postings)), lengths)
+        return self._summed(slots, each * _concatenated(weights, np.float32))
+
+    def sums(self, query: TermQuery, values: Floats) -> Floats:
+        """For every document the sum of `values`, by number of a term, over shared terms."""
+        slots, lengths = self._occurrences(query.columns)
+        each = np.repeat(np.tile(values[query.columns], len(self.field.postings)), lengths)
+        return self._summed(slots, each)[0]
 
     def evidence_for(self, query: TermQuery, document: int) -> tuple[float, int]:
         """Evidence mass and number of distinct query terms that `document` contains."""
-        start, end = self.counts.matrix.indptr[document : document + 2]
-        terms = set(self.counts.matrix.indices[start:end].tolist())
+        rows = self.field.rows(self.field.slots[document : document + 1])
+        terms = set(rows.columns.tolist())
         shared = [column for column in query.columns.tolist() if column in terms]
         return float(sum(self.evidence[shared].tolist())), len(shared)
+
+    def counts_of(self, documents: npt.NDArray[np.int64]) -> TermCounts:
+        """Terms of some documents, in the order of `documents`."""
+        rows = self.field.rows(self.field.slots[documents])
+        every = self.field.vocabulary.terms()
+        used = sorted((every[column], column) for column in np.unique(rows.columns).tolist())
+        numbers = np.zeros(len(every), dtype=np.int64)
+        numbers[[column for _, column in used]] = np.arange(len(used))
+        rows = rows.renumbered(numbers)
+        matrix = sparse.csr_matrix(
+            (rows.counts, rows.columns, rows.starts), shape=(len(rows), len(used))
+        )
+        matrix.sort_indices()
+        return TermCounts(tuple(term for term, _ in used), matrix)
+
+    def _weigh(self, columns: npt.NDArray[np.int64]) -> None:
+        """Compute the weights of terms that nobody has asked for yet."""
+        fresh = columns[~self._known[columns]]
+        if not len(fresh):
+            return
+        idf = _idf(self.field.frequency[fresh], self.documents)
+        for array, part in zip(self._weights, self.field.postings, strict=True):
+            for factor, (start, end) in zip(idf.tolist(), _spans(part, fresh), strict=True):
+                tf = part.counts[start:end].astype(np.float64)
+                weights = factor * tf * (self._k1 + 1.0)
+                array[start:end] = weights / (tf + self._norm[part.slots[start:end]])
+        self._known[fresh] = True  # last: other threads compute the same rather than read zeros
+
+    def _occurrences(
+        self, columns: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Slots of all terms, term after term, part after part, and how many each has."""
+        slots = []
+        for part in self.field.postings:
+            slots += [part.slots[start:end] for start, end in _spans(part, columns)]
+        return _concatenated(slots, np.int32), np.array([len(s) for s in slots], dtype=np.int64)
+
+    def _summed(
+        self, slots: npt.NDArray[np.int32], each: Floats
+    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        count = len(self.field.keys)
+        matched = np.zeros(count, dtype=np.bool_)
+        matched[slots] = True
+        # One after the other in the order of the query's terms, so that bits depend on nothing
+        # but the document.
+        sums = np.bincount(slots, weights=each, minlength=count).astype(np.float64)
+        return sums[self.field.slots], matched[self.field.slots]
+
+
+def _spans(part: Postings, columns: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Where each term begins and ends in a part; the part may be older than the term."""
+    inside = np.minimum(columns, len(part.starts) - 1)
+    ends = np.minimum(columns + 1, len(part.starts) - 1)
+    return list(zip(part.starts[inside].tolist(), part.starts[ends].tolist(), strict=True))
+
+
+def _concatenated(parts: list[npt.NDArray[Any]], kind: type[np.generic]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
 
 def evidence_weights(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
@@ -255,19 +281,3 @@ def _idf(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
     distinct, position = np.unique(document_frequency, return_inverse=True)
     idf = [SmoothedBM25.idf_of(documents, frequency) for frequency in distinct.tolist()]
     return np.array(idf, dtype=np.float64)[position]
-
-
-def _lengths(counts: TermCounts) -> Floats:
-    return np.asarray(counts.matrix.sum(axis=1), dtype=np.float64).ravel()
-
-
-def _bm25_weights(frequencies: Any, idf: Floats, lengths: Floats, k1: float, b: float) -> Any:
-    average = (float(lengths.mean()) if len(lengths) else 0.0) or 1.0
-    norm = k1 * (1.0 - b + b * lengths / average)
-    tf = frequencies.data.astype(np.float64)
-    weights = np.repeat(idf, np.diff(frequencies.indptr)) * tf * (k1 + 1.0)
-    weights /= tf + norm[frequencies.indices]
-    return sparse.csc_matrix(
-        (weights.astype(np.float32), frequencies.indices, frequencies.indptr),
-        shape=frequencies.shape,
-    )

@@ -27,11 +27,11 @@ import pytest
 
 from skillcue_adapters.background import background_basis, generic_means, without
 from skillcue_adapters.bm25 import Bm25Retriever, Bm25Settings
+from skillcue_adapters.document_vectors import DocumentVectors
 from skillcue_adapters.fusion import blend, evidence_gain, published_fusion
-from skillcue_adapters.index import MemoryVectorStore
 from skillcue_adapters.lexical import LexicalSide
 from skillcue_adapters.skillsight import SkillSightRetriever, SkillSightSettings
-from skillcue_adapters.term_index import otsu_threshold, smooth_idf
+from skillcue_adapters.term_index import TermCounts, otsu_threshold, smooth_idf
 from skillcue_hooks.contracts import Library, Query, Skill
 
 VECTORS = {
@@ -70,7 +70,8 @@ class ByHand:
 def retriever(**settings: object) -> SkillSightRetriever:
     bm25 = Bm25Retriever(LIBRARY, Bm25Settings())
     chosen = SkillSightSettings(**{"rank": 1, **settings})  # type: ignore[arg-type]
-    return SkillSightRetriever(LIBRARY, ByHand(), chosen, None, MemoryVectorStore(3), bm25)
+    vectors = DocumentVectors(ByHand())
+    return SkillSightRetriever(LIBRARY, ByHand(), chosen, None, vectors, bm25)
 
 
 @pytest.fixture
@@ -79,14 +80,18 @@ def side() -> LexicalSide:
 
 
 def by_term(side: LexicalSide, values: np.ndarray) -> dict[str, float]:
-    return {term: float(values[n]) for term, n in side.bm25.head.counts.vocabulary.items()}
+    return {term: float(values[n]) for n, term in enumerate(counts_of(side).terms)}
+
+
+def counts_of(side: LexicalSide) -> TermCounts:
+    return side.bm25.head.counts_of(np.arange(6))
 
 
 # --- idf and the Otsu split ---------------------------------------------------------------
 
 
 def test_idf(side: LexicalSide) -> None:
-    frequency = np.diff(side.bm25.head.weights.indptr)
+    frequency = np.bincount(counts_of(side).matrix.indices)
     idf = by_term(side, smooth_idf(frequency, 6))
     assert idf["pdf"] == pytest.approx(log(7 / 3) + 1, **EXACT)
     assert idf["pdf"] == pytest.approx(1.847297860, **EXACT)
@@ -96,7 +101,7 @@ def test_idf(side: LexicalSide) -> None:
 
 def test_otsu_split(side: LexicalSide) -> None:
     # Terms in two heads or more: 1.0 (tool) and three times 1.847298; one cut separates them.
-    frequency = np.diff(side.bm25.head.weights.indptr)
+    frequency = np.bincount(counts_of(side).matrix.indices)
     idf = smooth_idf(frequency, 6)
     assert otsu_threshold(idf[frequency >= 2]) == pytest.approx(1.423648930, **EXACT)
     generic = by_term(side, idf < 1.423648930)
@@ -109,8 +114,8 @@ def test_otsu_split(side: LexicalSide) -> None:
 def test_subspace_and_projections(side: LexicalSide) -> None:
     # The only generic term is in every head, so both means are (4.4, 0, 0) / 6.
     vectors = np.array([vector for _, vector in VECTORS.values()], dtype=np.float32)
-    counts = side.bm25.head.counts
-    generic = np.array([term == "tool" for term in counts.vocabulary])
+    counts = counts_of(side)
+    generic = np.array([term == "tool" for term in counts.terms])
     means = generic_means(vectors, counts, generic)
     assert means == pytest.approx(np.array([[4.4 / 6, 0, 0], [4.4 / 6, 0, 0]]), **EXACT)
     basis = background_basis(vectors, counts, rank=1)

@@ -1,8 +1,17 @@
-"""Where vectors live between uses: one protocol, and a store in memory."""
+"""Where what is known about texts lives between uses: in memory, and in files if wanted."""
 
 from __future__ import annotations
 
-from skillcue_adapters.index.memory import MemoryVectorStore
-from skillcue_adapters.index.protocol import Mask, Rows, VectorStore, vector_key
+from skillcue_adapters.index.keys import Keys, Positions, content_keys, keys_of, match_keys
+from skillcue_adapters.index.vectors import Located, Rows, VectorStore
 
-__all__ = ["Mask", "MemoryVectorStore", "Rows", "VectorStore", "vector_key"]
+__all__ = [
+    "Keys",
+    "Located",
+    "Positions",
+    "Rows",
+    "VectorStore",
+    "content_keys",
+    "keys_of",
+    "match_keys",
+]
