@@ -19,8 +19,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,11 @@ import numpy as np
 from bench_bm25 import percentile, read_lines, skills_of
 
 from skillcue_adapters import bm25, dense, hybrid, skillsight
+from skillcue_adapters.document_vectors import DocumentVectors, open_vectors
 from skillcue_adapters.encoders import open_encoder
-from skillcue_adapters.index import MemoryVectorStore
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.stages import _built_in_encoders
 from skillcue_hooks.contracts import Library, Query, Skill
-from skillcue_hooks.fingerprint import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 POOLS = ("189", "14K", "34K", "92K")
@@ -49,38 +47,6 @@ class Question:
     context: str
     gold: frozenset[str]
     any_of: bool
-
-
-@dataclass
-class Vectors:
-    """A vector store that is read from a file and written back."""
-
-    path: Path
-    dim: int
-    store: MemoryVectorStore = field(init=False)
-    keys: list[str] = field(default_factory=list)
-    rows: list[Any] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.store = MemoryVectorStore(self.dim, 1_000_000)
-        if self.path.exists():
-            with np.load(self.path) as saved:
-                self.keys, rows = saved["keys"].tolist(), saved["rows"]
-            self.rows = [rows]
-            self.store.put(self.keys, rows)
-
-    def get(self, keys: Sequence[str]) -> Any:
-        return self.store.get(keys)
-
-    def put(self, keys: Sequence[str], vectors: Any) -> None:
-        self.keys += keys
-        self.rows.append(vectors.copy())
-        self.store.put(keys, vectors)
-
-    def save(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self.rows:
-            np.savez(self.path, keys=np.array(self.keys), rows=np.concatenate(self.rows))
 
 
 def load_pool(folder: Path, name: str) -> list[Skill]:
@@ -117,7 +83,7 @@ def load_questions(folder: Path, requests: Path | None) -> dict[str, list[Questi
 
 
 def build_modes(
-    library: Library, encoder: Any, vectors: Vectors, options: argparse.Namespace
+    library: Library, encoder: Any, vectors: DocumentVectors, options: argparse.Namespace
 ) -> dict[str, tuple[Any, float]]:
     """Retriever and seconds it took, by mode."""
     common = {"bodies": options.bodies, "inline_texts": 10_000_000, "batch_texts": 1000}
@@ -201,14 +167,12 @@ def main() -> None:
     parser.add_argument("--vs", type=Path, help="rows of another run to compare with")
     options = parser.parse_args()
     encoder = open_encoder(options.encoder, _built_in_encoders())
-    name = fingerprint(encoder.fingerprint)[:16]
-    vectors = Vectors(options.cache / f"{name}.npz", encoder.dim)
+    vectors = open_vectors(encoder, options.cache)
     questions = load_questions(options.data, options.requests)
     rows: list[dict[str, Any]] = []
     for pool in options.pools.split(","):
         library = Library(pool, tuple(load_pool(options.data, pool)))
         built = build_modes(library, encoder, vectors, options)
-        vectors.save()
         for mode, (retriever, seconds) in built.items():
             for queries, asked in questions.items():
                 row = {"pool": pool, "queries": queries, "mode": mode, "build_s": seconds}
