@@ -3,37 +3,25 @@
 Skill descriptions are written to a pattern ("use when ...", "helps with ..."). Vectors carry the
 pattern as well as the content, and documents more of it than queries, so that the descriptions
 that are most like a description come first (SkillSight, https://arxiv.org/abs/2607.18785,
-eq. 2-5). Two corrections, both properties of the library alone:
-
-- The background subspace, spanned by the mean vectors of generic terms. It is projected out of
-  the query, which is the same as out of query and documents.
-- Hubness: some documents are near to everything. How near a document is to its nearest
-  neighbours among other documents is subtracted, in part (cross-domain similarity local scaling,
-  Conneau et al. 2018, https://arxiv.org/abs/1710.04087, section 2.3).
+eq. 2-5). The background subspace is spanned by the mean vectors of generic terms. It is projected
+out of the query, which is the same as out of query and documents.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from skillcue_adapters.index.keys import Keys, Positions
-from skillcue_adapters.index.vectors import Located, Rows
-from skillcue_adapters.similarity import dots, dots_of_many, gram, on_grid
+from skillcue_adapters.index.vectors import Rows
+from skillcue_adapters.similarity import dots, dots_of_many, gram
 from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts, generic_terms
 
 __all__ = [
-    "HUB_SAMPLE",
     "MAX_AUTOMATIC_RANK",
-    "NEIGHBOURS",
-    "Hubness",
     "automatic_rank",
     "background_basis",
     "generic_means",
-    "hubness",
     "leading_directions",
     "without",
 ]
@@ -43,18 +31,11 @@ Floats = npt.NDArray[np.float64]
 MAX_AUTOMATIC_RANK = 4
 """More directions than this take content away, in small libraries much of it."""
 
-HUB_SAMPLE = 500
-"""Documents among which neighbours are looked for."""
-
-NEIGHBOURS = 10
-"""Nearest neighbours whose mean similarity is a document's hubness."""
-
 _SPARE = 4
 """Further directions that are iterated along, so that the wanted ones converge fast."""
 
 _MAX_ITERATIONS = 300
 _CONVERGED = 1e-11
-_BLOCK_ROWS = 4096
 
 
 def background_basis(vectors: Rows, counts: TermCounts, rank: int | None) -> Rows:
@@ -138,65 +119,6 @@ def without(vector: Rows, basis: Rows) -> Rows:
     for direction in basis.astype(np.float64):
         left = left - float(direction @ left) * direction
     return left.astype(np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Hubness:
-    """How near documents are to their nearest neighbours.
-
-    Attributes:
-        sample: Keys of the documents among which neighbours were looked for, ascending.
-        values: By number of a text, mean similarity to the nearest of them, its own text left
-            out; NaN for texts that are no heads.
-    """
-
-    sample: Keys
-    values: Floats
-
-
-def hubness(
-    located: Located,
-    heads: Positions,
-    sampled: Positions,
-    sample: Keys,
-    previous: Hubness | None,
-    kept: int,
-) -> Hubness:
-    """Mean similarity of each head to its nearest neighbours in a sample of the others.
-
-    The sample is drawn by content, so that it seldom changes when the library does; values of
-    `previous` are taken where it is the same. They are exact sums (see `similarity.on_grid`),
-    the same whether they are computed now or taken.
-
-    Args:
-        located: Where texts are.
-        heads: Numbers of the texts that are heads, all different.
-        sampled: Numbers of those among which neighbours are looked for.
-        sample: Their keys.
-        previous: Of the generation before.
-        kept: So many texts at the beginning are the same as in `previous`.
-    """
-    values = np.full(len(located.addresses), np.nan)
-    if previous is not None and np.array_equal(previous.sample, sample):
-        values[:kept] = previous.values[:kept]
-    fresh = heads[np.isnan(values[heads])]
-    neighbours = on_grid(located.take(sampled))
-    for start in range(0, len(fresh), _BLOCK_ROWS):
-        block = fresh[start : start + _BLOCK_ROWS]
-        own = block[:, None] == sampled[None, :]
-        values[block] = _nearness(on_grid(located.take(block)), neighbours, own)
-    return Hubness(sample, values)
-
-
-def _nearness(vectors: Rows, neighbours: Rows, own: npt.NDArray[np.bool_]) -> Floats:
-    """Mean similarity to the nearest neighbours, those that are `own` left out."""
-    count = min(NEIGHBOURS, len(neighbours) - 1)
-    if count < 1:
-        return np.zeros(len(vectors))
-    similar = vectors @ neighbours.T
-    similar[own] = -np.inf
-    nearest = np.partition(similar, len(neighbours) - count, axis=1)[:, -count:]
-    return np.asarray(nearest.astype(np.float64).mean(axis=1))
 
 
 def _largest(square: Floats, count: int) -> tuple[Floats, Floats]:

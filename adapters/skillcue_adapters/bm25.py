@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.field_terms import FieldTerms, follow_terms
-from skillcue_adapters.generations import origins
 from skillcue_adapters.index.keys import Positions, content_keys
 from skillcue_adapters.index.term_files import TermFiles
 from skillcue_adapters.normalization import spread
@@ -42,6 +41,9 @@ VERSION = 1
 
 CACHED_TEXTS = 512
 """Up to so many new skills are analysed sooner than found in the cache folder."""
+
+DEAD_TERMS = 65_536
+"""So many terms that no longer occur may stay in a vocabulary, or as many as there are others."""
 
 log = logging.getLogger("skillcue.bm25")
 
@@ -141,7 +143,7 @@ class Bm25Retriever(ScoringRetriever):
         cache_dir: Path | None = None,
     ) -> None:
         identity = fingerprint("bm25", VERSION, ANALYZER.fingerprint, asdict(settings))
-        super().__init__(identity, library, mode)
+        super().__init__(identity, library, mode, previous=previous)
         self.settings = settings
         if self.skills:
             head, body = self._fields(previous, cache_dir)
@@ -194,14 +196,13 @@ class Bm25Retriever(ScoringRetriever):
         self, previous: Bm25Retriever | None, cache_dir: Path | None
     ) -> tuple[FieldTerms, FieldTerms]:
         """Terms of head and body."""
-        known, old_head, old_body = _reusable(previous)
-        origin = origins(known, self.skills)
-        new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
+        old_head, old_body = _reusable(previous)
+        new = [self.skills[n] for n in np.flatnonzero(self.origin < 0).tolist()]
         vocabulary = Vocabulary() if old_head is None else old_head.vocabulary
         reader = _Reader(vocabulary, cache_dir if len(new) > CACHED_TEXTS else None)
         return (
-            reader.follow(old_head, origin, [head_text(skill) for skill in new]),
-            reader.follow(old_body, origin, [skill.body for skill in new]),
+            reader.follow(old_head, self.origin, [head_text(skill) for skill in new]),
+            reader.follow(old_body, self.origin, [skill.body for skill in new]),
         )
 
     def _within_limit(self, text: str) -> str:
@@ -256,15 +257,23 @@ class _Reader:
 
 def _reusable(
     previous: Bm25Retriever | None,
-) -> tuple[tuple[Skill, ...], FieldTerms | None, FieldTerms | None]:
-    """Skills and fields of the generation before, without what has gathered in them."""
+) -> tuple[FieldTerms | None, FieldTerms | None]:
+    """The fields of the generation before, without what has gathered in them."""
     if previous is None or not previous.skills:
-        return (), None, None
+        return None, None
     head, body = previous.head.field, previous.body.field
-    if head.is_worn or body.is_worn:
+    if head.is_worn or body.is_worn or _is_worn(head, body):
         vocabulary = Vocabulary()
         head, body = head.renewed(vocabulary), body.renewed(vocabulary)
-    return previous.skills, head, body
+    return head, body
+
+
+def _is_worn(head: FieldTerms, body: FieldTerms) -> bool:
+    """Most of the terms no longer occur."""
+    alive = np.zeros(len(head.vocabulary), dtype=np.bool_)
+    alive[np.flatnonzero(head.frequency)] = True
+    alive[np.flatnonzero(body.frequency)] = True
+    return len(alive) > 2 * int(np.count_nonzero(alive)) + DEAD_TERMS
 
 
 def _saturated(count: int, k3: float) -> float:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from skillcue_adapters.background import HUB_SAMPLE, Hubness, background_basis, hubness, without
+from skillcue_adapters.background import background_basis, without
+from skillcue_adapters.hubness import HUB_SAMPLE, Hubness, hubness
 from skillcue_adapters.index.keys import Positions, smallest
 from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.normalization import spread, z_scores
@@ -23,7 +24,7 @@ from skillcue_adapters.text_plan import Field, TextPlan
 
 __all__ = ["BACKGROUND_SAMPLE", "CalibratedField", "CalibratedIndex"]
 
-BACKGROUND_SAMPLE = 2000
+BACKGROUND_SAMPLE = 1000
 """Heads on which the background is measured."""
 
 Floats = npt.NDArray[np.float64]
@@ -50,7 +51,7 @@ class CalibratedIndex:
     Args:
         plan: What was encoded.
         located: Where each of the plan's texts is.
-        counts: Gives the terms of the heads of some skills.
+        counts: Gives the terms of the heads of some skills; see `TermIndex.counts_of`.
         rank: Directions of the background, None for as many as the library shows.
         hub_weight: Share of a skill's hubness that is subtracted.
         previous: The index of the generation before; of the plan before that one.
@@ -66,7 +67,7 @@ class CalibratedIndex:
         self,
         plan: TextPlan,
         located: Located,
-        counts: Callable[[Positions], TermCounts],
+        counts: Callable[[Positions, int], TermCounts],
         rank: int | None,
         hub_weight: float,
         previous: CalibratedIndex | None,
@@ -79,7 +80,7 @@ class CalibratedIndex:
             self.basis: Rows = previous.basis
         else:
             vectors = located.take(heads[chosen])
-            self.basis = background_basis(vectors, counts(originals[chosen]), rank)
+            self.basis = background_basis(vectors, counts(originals[chosen], 2), rank)
         self.hubness: Hubness | None = None
         self._nothing = np.zeros(len(plan.head.rows))
         self._penalty = self._nothing
@@ -87,9 +88,7 @@ class CalibratedIndex:
         if len(heads) >= SMALL_LIBRARY and hub_weight:
             sampled = heads[chosen[:HUB_SAMPLE]]
             before = None if previous is None else previous.hubness
-            self.hubness = hubness(
-                located, heads, sampled, self.sample[:HUB_SAMPLE], before, plan.kept
-            )
+            self.hubness = hubness(located, heads, sampled, before, plan.kept)
             self._penalty = hub_weight * self.hubness.values[plan.head.rows]
             self._reference = originals[chosen[:HUB_SAMPLE]]
 

@@ -85,10 +85,9 @@ class FieldTerms:
 
     @property
     def is_worn(self) -> bool:
-        """Most of the slots or of the terms belong to texts that are no longer here."""
-        alive = int(np.count_nonzero(self.frequency))
-        slots = len(np.unique(self.slots))
-        return len(self.keys) > 2 * slots + RECENT_SLOTS or len(self.frequency) > 2 * alive + 65_536
+        """Most of the slots belong to texts that are no longer here."""
+        alive = int(np.count_nonzero(np.bincount(self.slots)))
+        return len(self.keys) > 2 * alive + RECENT_SLOTS
 
     @cached_property
     def lengths(self) -> Positions:
@@ -107,12 +106,12 @@ class FieldTerms:
 
     def renewed(self, vocabulary: Vocabulary) -> FieldTerms:
         """The same documents without what is no longer here, in numbers of `vocabulary`."""
-        alive, slots = np.unique(self.slots, return_inverse=True)
+        alive = np.flatnonzero(np.bincount(self.slots))
+        slots = np.searchsorted(alive, self.slots)
         rows = self.rows(alive)
-        used = np.unique(rows.columns)
-        terms = self.vocabulary.terms()
-        numbers = np.zeros(len(terms), dtype=np.int64)
-        numbers[used] = vocabulary.add([terms[column] for column in used.tolist()])
+        used = np.flatnonzero(np.bincount(rows.columns, minlength=1))
+        numbers = np.zeros(int(used.max(initial=0)) + 1, dtype=np.int64)
+        numbers[used] = vocabulary.add(map(self.vocabulary.term, used.tolist()))
         return _assembled(vocabulary, self.keys[alive], [rows.renumbered(numbers)], slots)
 
 

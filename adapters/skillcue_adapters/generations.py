@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import is_
+from operator import attrgetter, is_
 
 import numpy as np
 
 from skillcue_adapters.index.keys import Positions
 from skillcue_hooks.contracts import Skill
 
-__all__ = ["origins"]
+__all__ = ["line_up", "origins"]
+
+
+def line_up(
+    before: Sequence[Skill], skills: tuple[Skill, ...]
+) -> tuple[tuple[Skill, ...], Positions]:
+    """`skills` sorted by id, and their `origins` in `before`.
+
+    They nearly always are sorted; looking at the ids of a whole library would take longer than
+    the rest of a small edit.
+    """
+    found = origins(before, skills)
+    if not _in_order(skills, found):
+        skills = tuple(sorted(skills, key=attrgetter("id")))
+        found = origins(before, skills)
+    return skills, found
 
 
 def origins(before: Sequence[Skill], now: Sequence[Skill]) -> Positions:
@@ -34,6 +49,17 @@ def origins(before: Sequence[Skill], now: Sequence[Skill]) -> Positions:
         if old is not None and (old[1] is skill or old[1] == skill):
             found[position] = old[0]
     return found
+
+
+def _in_order(skills: Sequence[Skill], origin: Positions) -> bool:
+    old = origin[origin >= 0]
+    if (np.diff(old) <= 0).any():
+        return False
+    for n in np.flatnonzero(origin < 0).tolist():
+        around = [skill.id for skill in skills[max(n - 1, 0) : n + 2]]
+        if around != sorted(around):
+            return False
+    return True
 
 
 def _alike(one: Sequence[Skill], other: Sequence[Skill]) -> int:

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.bm25 import Bm25Retriever, LexicalView
 from skillcue_adapters.field_terms import FieldTerms, follow_terms
-from skillcue_adapters.generations import origins
-from skillcue_adapters.index.keys import Positions, keys_of
+from skillcue_adapters.index.keys import Positions, content_keys, keys_of, match_keys
 from skillcue_adapters.term_index import (
     GENERIC_WEIGHT,
     SmoothedBM25,
@@ -52,20 +52,25 @@ class LexicalSide:
     Args:
         bm25: Its fields, and how texts are analysed; not over the empty library.
         previous: That of the generation before.
+        origin: See `ScoringRetriever.origin`; needed with `previous`.
 
     Attributes:
         bm25: As given.
         body_share: Share of the skills that have a body, 0 to 1.
     """
 
-    def __init__(self, bm25: Bm25Retriever, previous: LexicalSide | None = None) -> None:
+    def __init__(
+        self,
+        bm25: Bm25Retriever,
+        previous: LexicalSide | None = None,
+        origin: Positions | None = None,
+    ) -> None:
         self.bm25 = bm25
-        skills = bm25.skills
-        self.body_share = sum(bool(skill.body) for skill in skills) / len(skills)
-        self._largest_idf = SmoothedBM25.idf_of(len(skills), 1)
+        self.body_share = _body_share(bm25.body.field)
+        self._largest_idf = SmoothedBM25.idf_of(len(bm25.skills), 1)
         self._document: TermIndex | None = None
         if self.body_share:
-            field = self._joined(previous)
+            field = self._joined(previous, origin)
             self._document = TermIndex(field, bm25.settings.k1, bm25.settings.b)
 
     def read(self, text: str) -> TextEvidence:
@@ -90,14 +95,14 @@ class LexicalSide:
         """`coverage` of each head."""
         return coverage(self.bm25.head, view.head_query, self._generic)
 
-    def _joined(self, previous: LexicalSide | None) -> FieldTerms:
+    def _joined(self, previous: LexicalSide | None, origin: Positions | None) -> FieldTerms:
         head, body = self.bm25.head.field, self.bm25.body.field
         if previous is None or previous._document is None:
             return joined_fields(head, body)
         field = previous._document.field
         if field.vocabulary is not head.vocabulary or field.is_worn:
             return joined_fields(head, body)
-        return joined_fields(head, body, field, origins(previous.bm25.skills, self.bm25.skills))
+        return joined_fields(head, body, field, origin)
 
     @cached_property
     def _generic(self) -> npt.NDArray[np.bool_]:
@@ -106,6 +111,11 @@ class LexicalSide:
         alive = np.flatnonzero(frequency)
         generic[alive] = generic_terms(frequency[alive], len(self.bm25.skills))
         return generic
+
+
+def _body_share(bodies: FieldTerms) -> float:
+    empty = match_keys(bodies.keys, content_keys(ANALYZER.fingerprint, [""]))
+    return 1.0 - np.count_nonzero(bodies.slots == empty[0]) / bodies.documents
 
 
 def evidence_masses(index: TermIndex, query: TermQuery) -> Floats:

@@ -6,13 +6,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
+from skillcue_adapters.generations import line_up
 from skillcue_adapters.selection import SkillMasks, top_k
-from skillcue_hooks.contracts import Hit, Library, Query, Ranking
+from skillcue_hooks.contracts import Hit, Library, Query, Ranking, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Retriever
 
@@ -53,12 +53,14 @@ class ScoringRetriever(ABC):
         library: What is indexed.
         mode: Name it is registered under.
         fallback: Gives the retriever that answers while `score` is pending; asked when needed.
+        previous: The retriever of the generation before.
 
     Attributes:
         mode: As given.
         fingerprint: As `identity`.
         generation: Of the library.
         skills: The library's, sorted by id: the order of every array.
+        origin: Position of each skill among those of `previous`; -1 for new and changed ones.
     """
 
     def __init__(
@@ -67,12 +69,15 @@ class ScoringRetriever(ABC):
         library: Library,
         mode: str,
         fallback: Callable[[], Retriever] | None = None,
+        previous: ScoringRetriever | None = None,
     ) -> None:
         self.mode = mode
         self.fingerprint = identity
         self.generation = library.generation
         # Sums over the library and ties must not depend on the order skills arrive in.
-        self.skills = tuple(sorted(library.skills, key=attrgetter("id")))
+        before = () if previous is None else previous.skills
+        self.skills: tuple[Skill, ...]
+        self.skills, self.origin = line_up(before, library.skills)
         self._ranking_fingerprint = fingerprint(identity, self.generation)
         self._masks = SkillMasks(self.skills)
         self._fallback = fallback

@@ -12,7 +12,6 @@ import numpy as np
 
 from skillcue_adapters.document_vectors import DocumentVectors, rows_of
 from skillcue_adapters.encoding import Encoding, EncodingLimits
-from skillcue_adapters.generations import origins
 from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.scoring import Pending, Scored, ScoringRetriever
 from skillcue_adapters.semantic_index import SemanticIndex
@@ -81,7 +80,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         mode: str,
     ) -> None:
         identity = fingerprint(*kind, encoder.fingerprint, asdict(settings))
-        super().__init__(identity, library, mode, fallback)
+        super().__init__(identity, library, mode, fallback, previous)
         self._encoder = encoder
         self._query_vector = lru_cache(maxsize=QUERY_MEMO)(self._encode_query)
         self._encoding: Encoding[T] | None = None
@@ -129,8 +128,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         vectors: DocumentVectors,
     ) -> Encoding[T]:
         before = None if previous is None else previous._reusable()
-        known = () if previous is None or before is None else previous.skills
-        origin = origins(known, self.skills)
+        origin = self.origin if before is not None else np.full(len(self.skills), -1)
         new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
         plan = None if before is None else before.plan
 

@@ -181,13 +181,13 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         self.settings = settings
         self._bm25 = bm25
         self._semantic_weight = settings.semantic_weight * _reliability(encoder)
-        if library.skills:
-            before = previous._lexical if previous is not None and previous.skills else None
-            self._lexical: LexicalSide = LexicalSide(bm25, before)
         # Only while building: it would keep all generations in memory.
         self._previous_index = None if previous is None else previous.index
         kind = ("skillsight", VERSION, bm25.fingerprint)
         super().__init__(kind, library, encoder, settings, previous, vectors, lambda: bm25, mode)
+        if library.skills:
+            before = previous._lexical if previous is not None and previous.skills else None
+            self._lexical: LexicalSide = LexicalSide(bm25, before, self.origin)
 
     def _index(self, plan: TextPlan, located: Located) -> CalibratedIndex:
         previous, self._previous_index = self._previous_index, None

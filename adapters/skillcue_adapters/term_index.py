@@ -167,14 +167,20 @@ class TermIndex:
         shared = [column for column in query.columns.tolist() if column in terms]
         return float(sum(self.evidence[shared].tolist())), len(shared)
 
-    def counts_of(self, documents: npt.NDArray[np.int64]) -> TermCounts:
-        """Terms of some documents, in the order of `documents`."""
+    def counts_of(self, documents: npt.NDArray[np.int64], least: int = 1) -> TermCounts:
+        """Terms of some documents, in the order of `documents`.
+
+        Args:
+            documents: Their positions.
+            least: Terms that occur in fewer of them are left out.
+        """
         rows = self.field.rows(self.field.slots[documents])
-        every = self.field.vocabulary.terms()
-        used = sorted((every[column], column) for column in np.unique(rows.columns).tolist())
-        numbers = np.zeros(len(every), dtype=np.int64)
+        frequency = np.bincount(rows.columns, minlength=1)
+        present = np.flatnonzero(frequency >= least).tolist()
+        used = sorted((self.field.vocabulary.term(column), column) for column in present)
+        numbers = np.full(len(frequency), -1, dtype=np.int64)
         numbers[[column for _, column in used]] = np.arange(len(used))
-        rows = rows.renumbered(numbers)
+        rows = rows.renumbered(numbers).without(-1)
         matrix = sparse.csr_matrix(
             (rows.counts, rows.columns, rows.starts), shape=(len(rows), len(used))
         )

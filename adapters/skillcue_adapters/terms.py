@@ -21,11 +21,13 @@ class Vocabulary:
     """Numbers of terms. Terms are only added; safe to share by threads, fields and generations."""
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
-        self._numbers = {term: number for number, term in enumerate(terms)}
+        self._numbers: dict[str, int] = {}
+        self._terms: list[str] = []
         self._lock = ForkSafeLock()
+        self.add(terms)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._terms)
 
     def get(self, term: str) -> int | None:
         """Number of `term`, None for one that has none."""
@@ -33,14 +35,25 @@ class Vocabulary:
 
     def add(self, terms: Iterable[str]) -> list[int]:
         """Numbers of `terms`; new ones get the next."""
-        numbers = self._numbers
+        numbers, every = self._numbers, self._terms
+        found = []
         with self._lock:
-            return [numbers.setdefault(term, len(numbers)) for term in terms]
+            for term in terms:
+                number = numbers.get(term)
+                if number is None:
+                    number = len(every)
+                    every.append(term)  # first: whoever knows the number finds the term
+                    numbers[term] = number
+                found.append(number)
+        return found
+
+    def term(self, number: int) -> str:
+        """The term that has a number."""
+        return self._terms[number]
 
     def terms(self) -> list[str]:
         """All terms, in the order of their numbers."""
-        with self._lock:
-            return list(self._numbers)
+        return list(self._terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,12 @@ class TermRows:
     def renumbered(self, numbers: npt.NDArray[np.int64]) -> TermRows:
         """With ``numbers[column]`` in place of each column."""
         return TermRows(self.starts, numbers.astype(np.int32)[self.columns], self.counts)
+
+    def without(self, column: int) -> TermRows:
+        """With one column left out."""
+        kept = self.columns != column
+        ends = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        return TermRows(ends[self.starts], self.columns[kept], self.counts[kept])
 
     def plus(self, other: TermRows) -> TermRows:
         """Row by row the sum of both, columns ascending; they must be equally many."""
