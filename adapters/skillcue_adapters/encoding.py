@@ -15,12 +15,16 @@ import numpy as np
 from skillcue_adapters.document_vectors import DocumentVectors
 from skillcue_adapters.index.keys import Positions
 from skillcue_adapters.index.vectors import Located
+from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.text_plan import TextPlan
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["Encoding", "EncodingLimits"]
+__all__ = ["STOP_WAIT_S", "Encoding", "EncodingLimits"]
 
 T = TypeVar("T")
+
+STOP_WAIT_S = 10.0
+"""How long `Encoding.stop` waits for the batch at hand, seconds."""
 
 log = logging.getLogger("skillcue.encoding")
 
@@ -78,7 +82,9 @@ class Encoding(Generic[T]):
         self._plan: TextPlan | None = None
         self._missing: Positions = np.zeros(0, dtype=np.int64)
         self._total = 0
+        self._new = 0
         self._left = 0
+        self._stopped = False
         self._result: T | None = None
         self._failure: Exception | None = None
         self._done = threading.Event()
@@ -99,19 +105,26 @@ class Encoding(Generic[T]):
         return self._result
 
     @property
-    def texts(self) -> tuple[int, int]:
-        """How many texts have their vector, and how many there are; 0 and 0 until that is known."""
-        return self._total - self._left, self._total
+    def progress(self) -> EncodingProgress:
+        """How far the work is."""
+        failure = None if self._failure is None else str(self._failure)
+        return EncodingProgress(self._total, self._new, self._new - self._left, failure)
 
     @property
-    def progress(self) -> str:
-        """How far the work is, or what went wrong: why there is no result."""
+    def pending(self) -> str:
+        """Why there is no result: how far the work is, or what went wrong."""
         if self._failure is not None:
             return f"encoding failed: {self._failure}"
         if not self._left:
             return "loading the index"
-        done, total = self.texts
-        return f"encoding {done:,} of {total:,}"
+        done = f"{self._total - self._left:,} of {self._total:,}"
+        return f"encoding stopped at {done}" if self._stopped else f"encoding {done}"
+
+    def stop(self) -> None:
+        """Stop after the batch at hand; what is encoded is kept."""
+        self._stopped = True
+        if self._pid == os.getpid() and not self._done.wait(STOP_WAIT_S):
+            log.warning("the encoder is still at its last batch")
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is a result.
@@ -134,7 +147,7 @@ class Encoding(Generic[T]):
         located = self._locate(plan)
         self._missing = np.flatnonzero(~located.known & plan.used())
         self._total = int(np.count_nonzero(plan.used()))
-        self._left = len(self._missing)
+        self._new = self._left = len(self._missing)
         self._plan = plan
         return plan
 
@@ -169,16 +182,17 @@ class Encoding(Generic[T]):
     def _work(self) -> None:
         started = time.perf_counter()
         plan = self._plan or self._prepare()
-        new = len(self._missing)
-        for start in range(0, new, self._limits.batch):
+        for start in range(0, self._new, self._limits.batch):
+            if self._stopped:
+                return
             batch = self._missing[start : start + self._limits.batch]
             texts = [plan.new[n] for n in batch.tolist()]
             self._vectors.encode(self._encoder, plan.keys[batch], texts)
-            self._left = new - start - len(batch)
-        if new:
+            self._left = self._new - start - len(batch)
+        if self._new:
             self._vectors.flush()
         self._result = self._finish(replace(plan, new={}), self._locate(plan))
         # They would keep the texts, and all generations, in memory.
         self._plan = self._before = self._make_plan = None
         elapsed = time.perf_counter() - started
-        log.debug("%d of %d texts encoded, %.1f s", new, self._total, elapsed)
+        log.debug("%d of %d texts encoded, %.1f s", self._new, self._total, elapsed)

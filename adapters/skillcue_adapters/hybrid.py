@@ -18,7 +18,7 @@ from skillcue_adapters.dense import DenseRetriever
 from skillcue_adapters.dense import build as build_dense
 from skillcue_adapters.fusion import reciprocal_ranks
 from skillcue_adapters.normalization import min_max, spread
-from skillcue_adapters.scoring import Pending, Scored, ScoringRetriever
+from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, ScoringRetriever
 from skillcue_adapters.settings import number, read_settings
 from skillcue_adapters.stages import bm25_stage, innermost
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
@@ -92,6 +92,15 @@ class HybridRetriever(ScoringRetriever):
             return {**bm25.signals(position), **dense.signals(position), "z": z}
 
         return Scored(fused, bm25.matched | dense.matched, signals)
+
+    @property
+    def progress(self) -> EncodingProgress:
+        """See `ScoringRetriever.progress`."""
+        return self._dense.progress
+
+    def close(self) -> None:
+        """Stop work in the background; what is encoded is kept."""
+        self._dense.close()
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """See `ScoringRetriever.wait_ready`."""

@@ -16,7 +16,7 @@ from skillcue_hooks.contracts import Hit, Library, Query, Ranking, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Retriever
 
-__all__ = ["Pending", "Scored", "ScoringRetriever", "says_something"]
+__all__ = ["EncodingProgress", "Pending", "Scored", "ScoringRetriever", "says_something"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,23 @@ class Pending:
     """
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingProgress:
+    """How far the encoding of a library is.
+
+    Attributes:
+        texts: Texts of the library, each once.
+        new: Those without a vector when it began; 0 as long as that is not known.
+        encoded: Those of the new ones that have one by now.
+        failure: What the encoder raised, else None.
+    """
+
+    texts: int = 0
+    new: int = 0
+    encoded: int = 0
+    failure: str | None = None
 
 
 class ScoringRetriever(ABC):
@@ -88,6 +105,11 @@ class ScoringRetriever(ABC):
 
         The library is not empty, and the query's text holds a letter or a digit.
         """
+
+    @property
+    def progress(self) -> EncodingProgress:
+        """How far encoding is; nothing but zeros for a retriever without vectors."""
+        return EncodingProgress()
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Wait until answers are complete.

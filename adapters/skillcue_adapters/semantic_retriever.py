@@ -13,7 +13,7 @@ import numpy as np
 from skillcue_adapters.document_vectors import DocumentVectors, rows_of
 from skillcue_adapters.encoding import Encoding, EncodingLimits
 from skillcue_adapters.index.vectors import Located, Rows
-from skillcue_adapters.scoring import Pending, Scored, ScoringRetriever
+from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, ScoringRetriever
 from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.settings import choice, number
 from skillcue_adapters.text_plan import DEAD_TEXTS, ChunkLimits, TextPlan, follow_plan
@@ -92,16 +92,21 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         if self._encoding is None:
             raise LookupError("the empty library has no scores")
         index = self._encoding.result
-        return Pending(self._encoding.progress) if index is None else self._score(index, query)
+        return Pending(self._encoding.pending) if index is None else self._score(index, query)
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """See `ScoringRetriever.wait_ready`."""
         return self._encoding is None or self._encoding.wait(timeout)
 
     @property
-    def texts(self) -> tuple[int, int]:
-        """How many texts have their vector, and how many there are; 0 and 0 until that is known."""
-        return (0, 0) if self._encoding is None else self._encoding.texts
+    def progress(self) -> EncodingProgress:
+        """See `ScoringRetriever.progress`."""
+        return EncodingProgress() if self._encoding is None else self._encoding.progress
+
+    def close(self) -> None:
+        """Stop work in the background; what is encoded is kept."""
+        if self._encoding is not None:
+            self._encoding.stop()
 
     @property
     def index(self) -> T | None:

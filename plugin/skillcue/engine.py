@@ -7,12 +7,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillcue.registry import Factory, imported
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext
 from skillcue_hooks.errors import UnknownModeError
 from skillcue_hooks.protocols import CacheStore, Retriever
+
+if TYPE_CHECKING:
+    from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["Engine"]
 
@@ -108,6 +111,14 @@ class Engine:
         """
         wait = getattr(self._bare(self.retriever(mode, library)), "wait_ready", None)
         return wait is None or bool(wait())
+
+    def progress(self, mode: str, library: Library) -> EncodingProgress | None:
+        """How far the encoding of `library` is: see `ScoringRetriever.progress`.
+
+        None for a mode that encodes nothing, and while its retriever is being built.
+        """
+        found = self._built(mode, library)
+        return None if found is None else getattr(self._bare(found), "progress", None)
 
     def close(self) -> None:
         """Stop background work and release the cache."""

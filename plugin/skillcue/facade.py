@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from skillcue import builtin
 from skillcue.caches import CacheSpec, open_cache
@@ -43,6 +43,9 @@ from skillcue_hooks.errors import (
     UnknownSettingError,
 )
 from skillcue_hooks.manager import build_manager
+
+if TYPE_CHECKING:
+    from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
 
@@ -348,6 +351,12 @@ class SkillCue:
         if failures:
             raise failures[0]
         return ready
+
+    def progress(self) -> EncodingProgress | None:
+        """How far the encoding for the default mode is; None as long as nobody has asked for it,
+        and for a mode that encodes nothing.
+        """
+        return self._engine.progress(self.default_mode, self.snapshot().library)
 
     def close(self) -> None:
         """Stop background work and release the cache."""

@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     _load(commands)
     _doctor(commands)
     _eval(commands)
+    _index(commands)
     _plugins(commands)
     return parser
 
@@ -302,6 +303,23 @@ def _eval_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--traceback", action="store_true", help="print the traceback of an error as well"
     )
+
+
+def _index(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "index",
+        "make the index of a library ahead of time, and keep it in a folder",
+        """\
+  skillcue index --skills examples/skills --cache build/index
+  skillcue index --skills ~/marketplace --cache ~/.cache/skillcue --encoder static --json
+  skillcue index --skills ~/my-skills --cache ~/.cache/skillcue --bodies all
+
+Stopped or killed, it goes on where it was. SkillCue(..., cache=FOLDER) uses what is there.
+""",
+    )
+    _library_options(parser)
+    _retrieval_options(parser)
 
 
 def _plugins(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -1,0 +1,186 @@
+"""``skillcue index``: vectors and terms of a library, made ahead of time and kept."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from skillcue.commands.library import Opened, open_library
+from skillcue.commands.messages import print_error, print_note
+from skillcue.commands.output import Screen, write_json
+from skillcue.facade import SkillCue
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["run"]
+
+LOOK_S = 0.1
+"""How often the bar moves, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What was done.
+
+    Attributes:
+        mode: Whose index it is.
+        skills: Skills of the library.
+        texts: Texts that mode encodes, each once; 0 for a mode without vectors.
+        encoded: Those that were encoded now.
+        known: Those that were there already.
+        complete: Nothing is missing.
+        bytes: Size of the index files in the folder.
+        seconds: Time it took, the reading of the library apart.
+    """
+
+    mode: str
+    skills: int
+    texts: int
+    encoded: int
+    known: int
+    complete: bool
+    bytes: int
+    seconds: float
+
+
+def run(args: Namespace) -> int:
+    """Make the index; 1 when the library is empty or the encoder failed."""
+    if not args.cache:
+        raise ConfigurationError("Where shall the index be?", "Name a folder: --cache FOLDER")
+    with open_library(args) as library:
+        library.note_problems()
+        if library.is_empty:
+            return 1
+        outcome, failure = _index(library, Path(args.cache).expanduser(), args.progress)
+    if args.json:
+        write_json(asdict(outcome))
+    else:
+        _show(outcome, args.cache)
+    if not outcome.complete:
+        print_error(f"Encoding failed: {failure}", "What is encoded is kept; run it again.")
+    return 0 if outcome.complete else 1
+
+
+def _index(library: Opened, cache: Path, progress: bool) -> tuple[_Outcome, str | None]:
+    from skillcue_adapters.index.folder import index_bytes  # costs numpy only where used
+    from skillcue_adapters.scoring import EncodingProgress
+
+    cue = library.cue
+    started = time.perf_counter()
+    complete = _wait(cue, progress)
+    state = cue.progress() or EncodingProgress()
+    outcome = _Outcome(
+        mode=cue.default_mode,
+        skills=len(cue.snapshot().library.skills),
+        texts=state.texts,
+        encoded=state.encoded,
+        known=state.texts - state.new,
+        complete=complete,
+        bytes=index_bytes(cache),
+        seconds=round(time.perf_counter() - started, 3),
+    )
+    return outcome, state.failure
+
+
+def _wait(cue: SkillCue, progress: bool) -> bool:
+    """Wait for the index in another thread, so that Ctrl-C is heard and the bar moves."""
+    with ThreadPoolExecutor(1, "skillcue-index") as pool, _Bar(progress) as bar:
+        ready = pool.submit(cue.wait_ready)
+        try:
+            while not _done(ready):
+                bar.update(cue)
+        except KeyboardInterrupt:
+            cue.close()  # the encoder stops after the batch at hand
+            _note_interruption(cue)
+            raise
+        return ready.result()
+
+
+def _done(ready: Future[bool]) -> bool:
+    try:
+        ready.result(LOOK_S)
+    except NotYet:
+        return ready.done()
+    return True
+
+
+def _note_interruption(cue: SkillCue) -> None:
+    state = cue.progress()
+    if state is not None and state.texts:
+        done = state.texts - state.new + state.encoded
+        print_note(f"{done:,} of {state.texts:,} texts are kept; run it again to go on.")
+
+
+def _show(outcome: _Outcome, folder: str) -> None:
+    screen = Screen()
+    if not outcome.texts and outcome.complete:
+        screen.show(f"Mode {outcome.mode} encodes nothing.")
+    elif not outcome.encoded and outcome.complete:
+        screen.show(f"Nothing to do: all {outcome.texts:,} texts were there.")
+    else:
+        screen.show(
+            f"{outcome.texts:,} texts of {outcome.skills:,} skills: {outcome.encoded:,} encoded, "
+            f"{outcome.known:,} were there already."
+        )
+    screen.show(f"{decimal(outcome.bytes)} in {folder}, {outcome.seconds:.1f} s.")
+
+
+class _Rate(ProgressColumn):
+    """Texts a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "-/s", style="dim")
+
+
+class _Bar:
+    """A progress bar on stderr, on a terminal only, while there is something to encode."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted and sys.stderr.isatty()
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+
+    def update(self, cue: SkillCue) -> None:
+        """Show how far `cue` is."""
+        state = cue.progress() if self._wanted else None
+        if state is None or not state.new:
+            return
+        if self._progress is None:
+            self._progress = Progress(
+                TextColumn("encoding"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                _Rate(),
+                TimeRemainingColumn(),
+                console=Console(file=sys.stderr),
+                transient=True,
+            )
+            self._progress.start()
+            self._task = self._progress.add_task("encode", total=state.new)
+        self._progress.update(self._task, completed=state.encoded)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
