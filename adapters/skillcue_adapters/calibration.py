@@ -84,7 +84,7 @@ class CalibratedIndex:
         self.hubness: Hubness | None = None
         self._nothing = np.zeros(len(plan.head.rows))
         self._penalty = self._nothing
-        self._reference = originals
+        self._reference = np.sort(originals)  # texts are numbered as they came
         if len(heads) >= SMALL_LIBRARY and hub_weight:
             sampled = heads[chosen[:HUB_SAMPLE]]
             before = None if previous is None else previous.hubness

@@ -118,10 +118,9 @@ def _resample(
     if len(came) > REMEMBERED:
         known[rows] = False
         return
-    whole = len(before) <= REMEMBERED
     reach = np.where(nearest[rows] == _NOBODY, np.inf, similar[rows]).min(axis=1)
-    if whole:  # nobody was left out
-        reach[:] = -np.inf
+    listed = (nearest[rows] != _NOBODY).sum(axis=1)
+    reach[listed == len(before) - np.isin(rows, before)] = -np.inf  # nobody was left out
     gone = ~np.isin(nearest[rows], now)
     similar[rows] = np.where(gone, -np.inf, similar[rows])
     nearest[rows] = np.where(gone, _NOBODY, nearest[rows])
