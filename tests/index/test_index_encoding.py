@@ -1,0 +1,116 @@
+"""While a library is encoded: what answers say, and what is kept when it stops."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.index_libraries import CountingEncoder, build_retriever, make_skills
+
+from skillcue_adapters.scoring import EncodingProgress
+from skillcue_hooks.contracts import Query
+
+QUERY = Query("merge pdf form", k=3)
+
+
+class GatedEncoder(CountingEncoder):
+    """Encodes a batch for each permission."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.permits = threading.Semaphore(0)
+        self.batches = threading.Semaphore(0)
+
+    def encode_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        self.batches.release()
+        assert self.permits.acquire(timeout=60)
+        return super().encode_documents(texts)
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid", "skillsight"])
+def test_answers_are_lexical_and_say_how_far_it_is(mode: str) -> None:
+    encoder = GatedEncoder()
+    made = build_retriever(mode, make_skills(1000), encoder)
+    assert encoder.batches.acquire(timeout=60)
+    ranking = made.search(QUERY)
+    assert ranking.degraded == "encoding 0 of 1,000"
+    assert ranking.hits == made.built["bm25"].search(QUERY).hits
+    encoder.permits.release()
+    assert encoder.batches.acquire(timeout=60)
+    assert made.search(QUERY).degraded == "encoding 64 of 1,000"
+    assert made.progress == EncodingProgress(texts=1000, new=1000, encoded=64)
+    assert not made.wait_ready(0.05)
+    encoder.permits.release(100)
+    assert made.wait_ready(60)
+    assert made.search(QUERY).degraded is None
+    assert made.progress == EncodingProgress(texts=1000, new=1000, encoded=1000)
+
+
+def test_looking_up_a_large_library_does_not_delay_the_first_answer(tmp_path: Path) -> None:
+    skills = make_skills(1000)
+    assert build_retriever("dense", skills, CountingEncoder(), tmp_path).wait_ready(60)
+    encoder = CountingEncoder()
+    made = build_retriever("dense", skills, encoder, tmp_path)
+    assert made.search(QUERY).degraded in (None, "loading the index")
+    assert made.wait_ready(60)
+    assert made.progress == EncodingProgress(texts=1000)
+    assert encoder.encoded == []
+
+
+def test_what_is_encoded_when_it_stops_is_kept(tmp_path: Path) -> None:
+    encoder = GatedEncoder()
+    made = build_retriever("dense", make_skills(1000), encoder, tmp_path)
+    encoder.permits.release(3)
+    for _ in range(4):
+        assert encoder.batches.acquire(timeout=60)
+    stopper = threading.Thread(target=made.close)
+    stopper.start()
+    encoder.permits.release()
+    stopper.join(60)
+    assert not made.wait_ready(60)
+    assert made.search(QUERY).degraded == "encoding stopped at 256 of 1,000"
+    assert len(encoder.encoded) == 256
+    again = CountingEncoder()
+    assert build_retriever("dense", make_skills(1000), again, tmp_path).wait_ready(60)
+    assert len(again.encoded) == 744
+
+
+def test_a_failure_keeps_what_was_encoded(tmp_path: Path) -> None:
+    class Failing(CountingEncoder):
+        def encode_documents(self, texts: Sequence[str]) -> list[list[float]]:
+            if len(self.encoded) >= 256:
+                raise RuntimeError("out of memory")
+            return super().encode_documents(texts)
+
+    made = build_retriever("dense", make_skills(1000), Failing(), tmp_path)
+    assert not made.wait_ready(60)
+    assert made.search(QUERY).degraded == "encoding failed: out of memory"
+    assert made.progress.failure == "out of memory"
+    again = CountingEncoder()
+    assert build_retriever("dense", make_skills(1000), again, tmp_path).wait_ready(60)
+    assert len(again.encoded) == 744
+
+
+def test_modes_share_vectors() -> None:
+    encoder = CountingEncoder()
+    skills = make_skills(100)
+    build_retriever("dense", skills, encoder)
+    build_retriever("skillsight", skills, encoder)
+    assert len(encoder.encoded) == 100
+
+
+def test_an_edit_while_encoding_does_not_begin_anew() -> None:
+    encoder = GatedEncoder()
+    first = build_retriever("dense", make_skills(1000), encoder)
+    encoder.permits.release(5)
+    for _ in range(6):
+        assert encoder.batches.acquire(timeout=60)
+    second = build_retriever(
+        "dense", [*make_skills(1000), *make_skills(1, seed=1)], encoder, previous=first
+    )
+    encoder.permits.release(1000)
+    assert second.wait_ready(60)
+    assert first.wait_ready(60)
+    assert len(encoder.encoded) == len(set(encoder.encoded)) == 1001
