@@ -39,6 +39,7 @@ from skillcue_adapters.normalization import min_max, sigmoid
 from skillcue_adapters.rerankers import open_pair_scorer
 from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_adapters.rerankers.texts import pair_query, pair_text
+from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import choice, number, read_settings
 from skillcue_adapters.stages import innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Skill
@@ -140,6 +141,12 @@ class TwoStageRetriever:
             "two_stage", VERSION, first.fingerprint, scorer.fingerprint, asdict(settings)
         )
         self._ranking_fingerprint = fingerprint(self.fingerprint, self.generation)
+
+    @property
+    def progress(self) -> EncodingProgress:
+        """How far the first stage is; see `ScoringRetriever.progress`."""
+        found = getattr(innermost(self._first), "progress", None)
+        return found if isinstance(found, EncodingProgress) else EncodingProgress()
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """Wait until the first stage is complete; see `ScoringRetriever.wait_ready`."""

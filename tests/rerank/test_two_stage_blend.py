@@ -186,7 +186,7 @@ def test_pairs_hold_name_description_and_the_beginning_of_the_body() -> None:
 
 def test_it_waits_for_the_first_stage(fixed_encoder: Any, static_library: Library) -> None:
     from skillcue_adapters.bm25 import Bm25Retriever, Bm25Settings
-    from skillcue_adapters.index import MemoryVectorStore
+    from skillcue_adapters.document_vectors import DocumentVectors
     from skillcue_adapters.skillsight import SkillSightSettings
 
     first = SkillSightRetriever(
@@ -194,7 +194,7 @@ def test_it_waits_for_the_first_stage(fixed_encoder: Any, static_library: Librar
         fixed_encoder,
         SkillSightSettings(inline_texts=0),
         None,
-        MemoryVectorStore(fixed_encoder.dim),
+        DocumentVectors(fixed_encoder),
         Bm25Retriever(static_library, Bm25Settings()),
     )
     mode = TwoStageRetriever(static_library, first, TableScorer(), TwoStageSettings())
