@@ -78,8 +78,17 @@ def test_explain_shows_every_signal_with_its_meaning_and_the_gate(process, examp
         assert rejection.reason in result.out
 
 
+class SharedLetters:
+    """A pair scorer that needs no model."""
+
+    fingerprint = "shared letters"
+
+    def score(self, query, texts):
+        return [float(len(set(query) & set(text))) for text in texts]
+
+
 def test_every_signal_of_the_built_in_modes_has_a_meaning(example_skills):
-    with SkillCue(example_skills) as cue:
+    with SkillCue(example_skills, bodies="all", cross_encoder=SharedLetters()) as cue:
         for mode in cue.modes:
             (hit, *_) = cue.lookup("fill in a pdf form", mode=mode).hits
             assert set(hit.signals) <= set(MEANINGS)
