@@ -8,6 +8,8 @@ NEURAL_VENV ?= .venv-neural
 TORCH ?= torch==2.13.0
 SKILLS ?= examples/skills
 BENCH_DATA ?=
+BENCH_REQUESTS ?=
+BENCH_MODELS ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test lint types test-floor test-neural encoders bench docs clean
@@ -19,7 +21,7 @@ help:
 	@echo "make test-floor            framework tests with the oldest supported versions"
 	@echo "make test-neural           tests that need PyTorch (TORCH=\"torch==x.y\" picks another)"
 	@echo "make encoders              rebuild the embedded models and compare them by their vectors"
-	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools)"
+	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools and what is found)"
 	@echo "make docs                  generated parts of the documentation"
 
 demo: $(VENV)/.installed-demo
@@ -48,7 +50,9 @@ encoders: $(NEURAL_VENV)/.installed
 	$(NEURAL_VENV)/bin/python -m skillcue_adapters.encoders.build_models --out build/encoders --compare
 
 bench: $(VENV)/.installed-dev
-	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
+	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)") \
+		$(if $(BENCH_REQUESTS),--requests "$(BENCH_REQUESTS)") \
+		$(if $(BENCH_MODELS),--models "$(BENCH_MODELS)")
 
 docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_api_reference.py

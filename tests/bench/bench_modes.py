@@ -132,16 +132,25 @@ def measure(retriever: Any, questions: list[Question]) -> dict[str, Any]:
     }
 
 
-def intervals(row: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
-    """Paired bootstrap of the mean difference of each measure."""
+def difference(mine: list[float], other: list[float]) -> tuple[float, float, float]:
+    """Mean difference of paired numbers and its 95% interval by bootstrap."""
+    differences = np.array(mine) - np.array(other)
     generator = np.random.default_rng(0)
-    found = {}
-    for name, mine in row["each"].items():
-        differences = np.array(mine) - np.array(other["each"][name])
-        picks = generator.integers(0, len(differences), (ROUNDS, len(differences)))
-        low, high = np.quantile(differences[picks].mean(axis=1), [0.025, 0.975])
-        found[f"{name} diff"] = f"{differences.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
-    return found
+    picks = generator.integers(0, len(differences), (ROUNDS, len(differences)))
+    low, high = np.quantile(differences[picks].mean(axis=1), [0.025, 0.975])
+    return float(differences.mean()), float(low), float(high)
+
+
+def differences(row: dict[str, Any], other: dict[str, Any]) -> dict[str, list[float]]:
+    """`difference` of each measure, rounded."""
+    each = ((name, difference(mine, other["each"][name])) for name, mine in row["each"].items())
+    return {f"{name} diff": [round(number, 4) for number in three] for name, three in each}
+
+
+def intervals(row: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
+    """`differences` as text."""
+    found = differences(row, other)
+    return {name: "{:+.3f} [{:+.3f}, {:+.3f}]".format(*three) for name, three in found.items()}
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:

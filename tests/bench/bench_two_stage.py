@@ -1,15 +1,16 @@
 """What a cross-encoder adds to a first stage, and what it costs.
 
-Run: ``python tests/bench/bench_two_stage.py --data FOLDER --cross-encoder SPEC [--requests FILE]
-[--pools 189,14K,34K] [--first skillsight] [--settings JSON] [--cache FOLDER] [--json FILE]``.
+    python tests/bench/bench_two_stage.py --data FOLDER --cross-encoder SPEC [--requests FILE]
+        [--pools 189,14K,34K] [--first skillsight] [--settings JSON] [--cache FOLDER]
 
 FOLDER, queries and cache are those of ``bench_modes.py``. SPEC is what mode ``two_stage`` takes,
 such as ``onnx:/path/to/model``. Every set of queries is ranked by the first stage and by both; the
-differences are given with their 95% intervals by paired bootstrap. The time budget is off while
-quality is measured, and the times are those of whole searches without encoding the query.
+differences come with their 95% intervals by paired bootstrap. The time budget is off while quality
+is measured.
 
-Last, pairs alone: 20 heads of the first pool and a short query, with the load of the machine and
-the processor time of all threads, which other processes change less than the clock's.
+Last, both costs side by side on the largest pool: 20 pairs of a short query, with the processor
+time of all threads, which other processes change less than the clock's; and a search of the first
+stage, encoding the query included. Prints one JSON line a measurement.
 """
 
 from __future__ import annotations
@@ -25,22 +26,21 @@ from typing import Any
 from bench_bm25 import percentile
 from bench_modes import (
     ROOT,
-    Vectors,
+    Question,
     build_modes,
-    intervals,
+    differences,
     load_pool,
     load_questions,
     measure,
-    print_table,
 )
 
+from skillcue_adapters.document_vectors import open_vectors
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.rerankers import open_pair_scorer
 from skillcue_adapters.rerankers.texts import pair_text
 from skillcue_adapters.stages import _built_in_encoders
 from skillcue_adapters.two_stage import TwoStageRetriever, TwoStageSettings
-from skillcue_hooks.contracts import Library
-from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.contracts import Library, Query
 
 QUERY = "fill in a pdf form and flatten it"
 PAIRS = 20
@@ -58,10 +58,22 @@ def time_pairs(scorer: Any, library: Library) -> dict[str, float]:
         times.append((time.perf_counter() - started) * 1000)
         busy.append((time.process_time() - used) * 1000)
     return {
-        "p50_ms": statistics.median(times),
-        "p95_ms": percentile(times, 0.95),
-        "processor_ms": statistics.median(busy),
+        "pairs_p50_ms": round(statistics.median(times), 2),
+        "pairs_p95_ms": round(percentile(times, 0.95), 2),
+        "pairs_processor_ms": round(statistics.median(busy), 2),
     }
+
+
+def time_searches(retriever: Any, encoder: Any, asked: list[Question]) -> dict[str, float]:
+    """Milliseconds for a search of the first stage whose query is not encoded yet."""
+    times = []
+    for question in asked:
+        retriever.search(Query(question.text))  # what is met for the first time costs more
+        started = time.perf_counter()
+        encoder.encode_queries([question.text])
+        retriever.search(Query(question.text))
+        times.append((time.perf_counter() - started) * 1000)
+    return {"search_p50_ms": round(statistics.median(times), 2)}
 
 
 def main() -> None:
@@ -74,38 +86,27 @@ def main() -> None:
     parser.add_argument("--settings", default="{}", help="of mode two_stage, JSON")
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "vectors")
-    parser.add_argument("--json", type=Path, help="also write the rows there")
-    options = parser.parse_args()
-    encoder = open_encoder(options.encoder, _built_in_encoders())
-    name = fingerprint(encoder.fingerprint)[:16]
-    vectors = Vectors(options.cache / f"{name}.npz", encoder.dim)
-    questions = load_questions(options.data, options.requests)
-    scorer = open_pair_scorer(options.cross_encoder)
-    settings = TwoStageSettings(**{"budget_ms": 600_000, **json.loads(options.settings)})
-    first_options = argparse.Namespace(bodies="lexical", settings="{}", modes=options.first)
-    libraries = {
-        pool: Library(pool, tuple(load_pool(options.data, pool)))
-        for pool in options.pools.split(",")
-    }
-    rows: list[dict[str, Any]] = []
-    for pool, library in libraries.items():
-        first, _ = build_modes(library, encoder, vectors, first_options)[options.first]
-        vectors.save()
+    args = parser.parse_args()
+    encoder = open_encoder(args.encoder, _built_in_encoders())
+    vectors = open_vectors(encoder, args.cache)
+    questions = load_questions(args.data, args.requests)
+    scorer = open_pair_scorer(args.cross_encoder)
+    settings = TwoStageSettings(**{"budget_ms": 600_000, **json.loads(args.settings)})
+    options = argparse.Namespace(bodies="lexical", settings="{}", modes=args.first)
+    for pool in args.pools.split(","):
+        library = Library(pool, tuple(load_pool(args.data, pool)))
+        first, _ = build_modes(library, encoder, vectors, options)[args.first]
         both = TwoStageRetriever(library, first, scorer, settings)
         for queries, asked in questions.items():
-            alone = {"pool": pool, "queries": queries, "mode": options.first}
-            alone |= measure(first, asked)
-            reranked = {"pool": pool, "queries": queries, "mode": f"{options.first}+two_stage"}
-            reranked |= measure(both, asked)
-            rows += [alone, reranked | intervals(reranked, alone)]
-    print_table(rows)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    pairs = {"load": load, **time_pairs(scorer, next(iter(libraries.values())))}
-    print(
-        f"{PAIRS} pairs alone: " + ", ".join(f"{key} {value:.1f}" for key, value in pairs.items())
-    )
-    if options.json:
-        options.json.write_text(json.dumps([*rows, pairs]) + "\n", encoding="utf-8")
+            alone, reranked = measure(first, asked), measure(both, asked)
+            row = {"what": "two_stage", "pool": pool, "queries": queries, "first": args.first}
+            row |= {f"{name} first": round(alone[name], 4) for name in ("R@5", "hit@1")}
+            row |= {name: round(reranked[name], 4) for name in ("R@5", "hit@1")}
+            print(json.dumps(row | differences(reranked, alone)), flush=True)
+    row = {"what": "pairs", "pool": pool, "pairs": PAIRS, "load": round(os.getloadavg()[0], 1)}
+    row |= time_pairs(scorer, library) | time_searches(first, encoder, questions["short"])
+    row["ratio"] = round(row["pairs_p50_ms"] / row["search_p50_ms"], 1)
+    print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """All benchmarks, one after the other: ``make bench``, ``make bench BENCH_DATA=/a/folder``.
 
+With data, what the modes find is measured as well; REQUESTS and MODELS are further queries and a
+folder of exported models, as ``bench_found.py`` takes them: a cross-encoder is looked for there, too.
+
 Each prints its own lines; everything goes to ``build/bench.jsonl`` as well, with the commit, the
 machine and the versions it was measured with.
 """
@@ -18,7 +21,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PACKAGES = ("skillcue", "numpy", "scipy", "rank-bm25", "langchain", "langgraph", "llama-index-core")
+PACKAGES = (
+    "skillcue",
+    "numpy",
+    "scipy",
+    "rank-bm25",
+    "onnxruntime",
+    "tokenizers",
+    "langchain",
+    "langgraph",
+    "llama-index-core",
+)
 
 
 def environment() -> dict[str, object]:
@@ -41,9 +54,22 @@ def environment() -> dict[str, object]:
     }
 
 
+def found(args: argparse.Namespace, data: list[str]) -> list[list[str]]:
+    """Commands that measure what is found."""
+    requests = ["--requests", str(args.requests.resolve())] if args.requests else []
+    models = ["--models", str(args.models.resolve())] if args.models else []
+    commands = [["bench_found.py", *data, *requests, *models]]
+    for folder in sorted(args.models.resolve().glob("*rerank*")) if args.models else []:
+        scorer = ["--cross-encoder", f"onnx:{folder}"]
+        commands.append(["bench_two_stage.py", *data, *requests, *scorer])
+    return commands
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with the large pools")
+    parser.add_argument("--requests", type=Path, help="further labelled queries")
+    parser.add_argument("--models", type=Path, help="folder of exported models")
     args = parser.parse_args()
     data = ["--data", str(args.data.resolve())] if args.data else []
     commands = [
@@ -51,6 +77,9 @@ def main() -> int:
         ["bench_reading.py", "--skills", "5000"],
         ["bench_advise.py", *data],
         ["bench_bm25.py", *data],
+        ["bench_index.py", *data],
+        ["bench_index.py", *data, "--encoder", "minilm", "--sizes", "34000"],
+        *(found(args, data) if args.data else []),
     ]
     out = ROOT / "build" / "bench.jsonl"
     out.parent.mkdir(exist_ok=True)
