@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -42,8 +42,6 @@ WARM_UP = ("put words into another order", "which of these is the oldest", "pain
 
 POLL_S = 0.1
 """Time between two looks at an index that is being made, seconds."""
-
-_ENCODING = re.compile(r"encoding ([\d,]+) of ([\d,]+)")
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how many are, and of how many; 0 of 0 when that is not known."""
@@ -203,18 +201,22 @@ def _run(
 
 def _make_ready(cue: SkillCue, mode: str, progress: Progress) -> None:
     """Build the index of a mode and wait until its answers are its own."""
-    while reason := cue.lookup(WARM_UP[0], k=1, mode=mode).degraded:
-        if reason.startswith("encoding failed"):
+    with ThreadPoolExecutor(1, "skillcue-eval") as pool:  # so that the bar moves meanwhile
+        ready = pool.submit(cue.wait_ready)
+        try:
+            while wait([ready], POLL_S).not_done:
+                state = cue.progress()
+                if state is not None and state.new:
+                    progress(f"encoding for {mode}", state.encoded, state.new)
+        except KeyboardInterrupt:
+            cue.close()  # the encoder stops after the batch at hand
+            raise
+        if not ready.result():
+            state = cue.progress()
             raise ConfigurationError(
-                f"Mode {mode!r} does not get ready: {reason}",
+                f"Mode {mode!r} does not get ready: {state and state.failure}.",
                 "Scores of what answers instead would not be its own.",
             )
-        counted = _ENCODING.match(reason)
-        if counted is None:  # about this query, not about the index
-            return
-        done, total = (int(number.replace(",", "")) for number in counted.groups())
-        progress(f"indexing for {mode}", done, total)
-        time.sleep(POLL_S)
 
 
 def _tokens(cue: SkillCue, hits: Sequence[Hit]) -> int:
