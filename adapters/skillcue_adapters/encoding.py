@@ -192,7 +192,7 @@ class Encoding(Generic[T]):
         if self._new:
             self._vectors.flush()
         self._result = self._finish(replace(plan, new={}), self._locate(plan))
-        # They would keep the texts, and all generations, in memory.
+        # The texts need not stay in memory, nor what only the generation before had.
         self._plan = self._before = self._make_plan = None
         elapsed = time.perf_counter() - started
         log.debug("%d of %d texts encoded, %.1f s", self._new, self._total, elapsed)

@@ -55,7 +55,11 @@ def _in_order(skills: Sequence[Skill], origin: Positions) -> bool:
     old = origin[origin >= 0]
     if (np.diff(old) <= 0).any():
         return False
-    for n in np.flatnonzero(origin < 0).tolist():
+    new = np.flatnonzero(origin < 0).tolist()
+    if len(new) > len(skills) / 4:
+        ids = [skill.id for skill in skills]
+        return ids == sorted(ids)
+    for n in new:
         around = [skill.id for skill in skills[max(n - 1, 0) : n + 2]]
         if around != sorted(around):
             return False

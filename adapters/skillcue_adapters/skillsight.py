@@ -58,7 +58,7 @@ from skillcue_hooks.protocols import Encoder
 
 __all__ = ["SkillSightRetriever", "SkillSightSettings", "build"]
 
-VERSION = 1
+VERSION = 2
 """Part of the fingerprint; raised whenever the same settings give other scores."""
 
 STATIC_SHARE = 0.5

@@ -138,4 +138,5 @@ def test_stopped_it_goes_on_where_it_was(cli, large, tmp_path, with_signal):
     result = cli(*command, "--json").json
     assert result["complete"] is True
     assert result["encoded"] + result["known"] == 700
+    assert result["encoded"] > 0  # it did not work on until it was done
     assert result["known"] >= 64

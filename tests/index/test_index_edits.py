@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from support.index_libraries import WORDS, CountingEncoder, build_retriever, make_skills
 
-from skillcue_adapters import bm25, calibration, field_terms, hubness, text_plan
+from skillcue_adapters import background, bm25, calibration, field_terms, hubness, text_plan
 from skillcue_adapters.generations import line_up, origins
 from skillcue_adapters.index import vectors
 from skillcue_adapters.text_plan import ChunkLimits
@@ -35,6 +35,8 @@ TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 def small_limits() -> Iterator[None]:
     """So that a library of dozens of skills meets every limit."""
     limits = [
+        (background, "SMALL_LIBRARY", 8),
+        (calibration, "SMALL_LIBRARY", 8),
         (calibration, "BACKGROUND_SAMPLE", 12),
         (calibration, "HUB_SAMPLE", 6),
         (hubness, "NEIGHBOURS", 2),

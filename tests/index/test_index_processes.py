@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from subprocess import Popen
 from support.index_libraries import CountingEncoder, build_retriever, make_skills
 
 from skillcue_adapters.index.keys import content_keys
+from skillcue_adapters.index.locks import ForkSafeLock, only_process
 from skillcue_adapters.index.vectors import VectorStore
 from skillcue_hooks.contracts import Query
 
@@ -68,6 +70,50 @@ print("never", flush=True)
     assert fresh.wait_ready(60)
     query = Query("merge pdf form", k=2000)
     assert made.search(query).hits == fresh.search(query).hits
+
+
+def test_a_lock_is_free_in_a_forked_child() -> None:
+    """Whatever thread of the parent held it."""
+    lock = ForkSafeLock()
+    held, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            leave.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # its default action ends the process
+        with lock:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    leave.set()
+    holder.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_only_one_process_is_inside_and_death_frees(python: Start, tmp_path: Path) -> None:
+    script = f"""
+import time
+from pathlib import Path
+from skillcue_adapters.index.locks import only_process
+with only_process(Path({str(tmp_path / "lock")!r})) as alone:
+    print(alone, flush=True)
+    time.sleep(60)
+"""
+    process = python(script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    with only_process(tmp_path / "lock") as alone:
+        assert not alone
+    process.kill()
+    process.communicate()
+    with only_process(tmp_path / "lock") as alone:
+        assert alone
 
 
 def test_a_forked_child_goes_on(tmp_path: Path) -> None:

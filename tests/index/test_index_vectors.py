@@ -150,6 +150,7 @@ def test_a_folder_that_cannot_be_made_is_said_once(
     for start in (0, 5, 10):
         store.put(*some(start, 5))
         store.flush()
+        store.locate(some(99, 1)[0])
     check(store, 0, 15)
     assert [r.levelno for r in caplog.records] == [logging.WARNING]
     assert "works in memory" in caplog.text

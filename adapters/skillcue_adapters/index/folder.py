@@ -104,11 +104,11 @@ class SegmentFolder:
                 self._make()
                 path = self.path / f"{uuid.uuid4().hex}{_SUFFIX}"
                 write_segment(path, self._kind, self._identity, arrays, durable)
-                self._open[path.name] = self._read(path)
-                return self._open[path.name]
-            except (OSError, SegmentError) as error:
+            except OSError as error:
                 self._complain(error)
                 return None
+            self._open_one(path.name)  # another process may have merged it already
+            return self._open.get(path.name)
 
     def compact(self, merge: Merge) -> None:
         """Merge small segments where there are many.
@@ -144,7 +144,7 @@ class SegmentFolder:
             self._ignored.add(segment.name)
             self._remove(self.path / segment.name)
         for path in self.path.glob("*.partial"):  # of processes that were killed
-            if time.time() - path.stat().st_mtime > _STALE_S:
+            if _age_s(path) > _STALE_S:
                 self._remove(path)
 
     def _look(self) -> bool:
@@ -202,8 +202,7 @@ class SegmentFolder:
     def _remove_unused(self) -> None:
         """Remove folders of other identities that nobody uses."""
         for folder in self.path.parent.iterdir():
-            age = time.time() - folder.stat().st_mtime
-            if folder != self.path and age > KEPT_DAYS * 86_400:
+            if folder != self.path and _age_s(folder) > KEPT_DAYS * 86_400:
                 for path in [*folder.glob(f"*{_SUFFIX}"), *folder.glob("lock")]:
                     self._remove(path)
                 with suppress(OSError):  # it holds something else as well
@@ -219,6 +218,14 @@ class SegmentFolder:
         if not self._complained:
             self._complained = True
             log.warning("the index in %s is not kept, it works in memory: %s", self.path, error)
+
+
+def _age_s(path: Path) -> float:
+    """Seconds since it was written; 0.0 for what another process has removed."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def index_bytes(cache_dir: Path) -> int:
