@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +47,6 @@ were written first go. The same number is kept of those in memory that no retrie
 _KIND = "vectors"
 _MAPPED_ROWS = 1024
 _ROW_BITS = 32
-
-log = logging.getLogger("skillcue.index")
 
 _numbers = itertools.count()
 
@@ -281,17 +278,21 @@ class VectorStore:
         asked = {block.segment: block.asked for block in self._blocks}
         parts = list(reversed(segments))  # the small ones are the newer ones
         keys = np.concatenate([part.arrays["keys"] for part in parts])
-        rows = np.concatenate([part.arrays["rows"] for part in parts])
         used = np.concatenate(
             [asked.get(part.name, np.zeros(part.items, dtype=np.bool_)) for part in parts]
         )
         order = np.argsort(~used, kind="stable")
-        _, first = np.unique(
-            np.ascontiguousarray(keys[order]).view(f"S{KEY_BYTES}").ravel(), return_index=True
-        )
-        chosen = order[np.sort(first)]
+        plain = np.ascontiguousarray(keys[order]).view(f"S{KEY_BYTES}").ravel()
+        chosen = order[np.sort(np.unique(plain, return_index=True)[1])]
         chosen = chosen[: int(np.count_nonzero(used[chosen])) + self._kept]
-        return {"keys": keys[chosen], "rows": rows[chosen]}
+        # Part by part: all rows at once would be in memory twice.
+        rows = np.empty((len(chosen), self.dim), dtype=np.float32)
+        start = 0
+        for part in parts:
+            inside = np.flatnonzero((chosen >= start) & (chosen < start + part.items))
+            rows[inside] = part.arrays["rows"][chosen[inside] - start]
+            start += part.items
+        return {"keys": keys[chosen], "rows": rows}
 
 
 def _block_of(segment: Segment) -> Block:
