@@ -13,7 +13,7 @@ from typing import Any
 import skillcue
 from skillcue.commands.budget import LibraryCost, library_cost
 from skillcue.commands.conversation import read_conversation
-from skillcue.commands.library import Opened, open_library
+from skillcue.commands.library import Opened, open_indexed
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.demo.made_up import MADE_UP_NOTICE, made_up_texts
@@ -64,12 +64,11 @@ def run(args: Namespace) -> int:
     players = _players(args.framework)
     specs = args.skills or [str(_example("skills"))]
     script = _named_script(args)
-    with open_library(args, specs) as library:
+    with open_indexed(args, specs) as library:
         library.note_problems()
         if library.is_empty:
             return 1
         snapshot = library.cue.snapshot()
-        library.cue.wait_ready()
         stage = _Stage(
             library=library,
             script=script or _Script("made up", made_up_texts(snapshot.library.skills), True),

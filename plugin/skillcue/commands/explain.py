@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skillcue.commands.conversation import Conversation, read_conversation
-from skillcue.commands.library import Opened, open_library
+from skillcue.commands.library import Opened, open_indexed
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import advice_record, hit_record
 from skillcue.commands.signals import (
@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
     conversation = read_conversation(args.conversation) if args.conversation else None
     if conversation is None and not args.query.strip():
         raise ConfigurationError("The query is empty.", 'Say what you ask: "merge two pdfs".')
-    with open_library(args) as library:
+    with open_indexed(args) as library:
         library.note_problems()
         if library.is_empty and not args.json:
             return 1

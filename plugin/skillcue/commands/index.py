@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import Namespace
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
 
-from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
 
 from skillcue.commands.library import Opened, open_library
 from skillcue.commands.messages import print_error, print_note
 from skillcue.commands.output import Screen, write_json
+from skillcue.commands.waiting import wait_ready
 from skillcue.facade import SkillCue
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
-
-LOOK_S = 0.1
-"""How often the bar moves, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +68,11 @@ def _index(library: Opened, cache: Path, progress: bool) -> tuple[_Outcome, str 
 
     cue = library.cue
     started = time.perf_counter()
-    complete = _wait(cue, progress)
+    try:
+        complete = wait_ready(cue, progress)
+    except KeyboardInterrupt:
+        _note_interruption(cue)
+        raise
     state = cue.progress() or EncodingProgress()
     outcome = _Outcome(
         mode=cue.default_mode,
@@ -99,28 +85,6 @@ def _index(library: Opened, cache: Path, progress: bool) -> tuple[_Outcome, str 
         seconds=round(time.perf_counter() - started, 3),
     )
     return outcome, state.failure
-
-
-def _wait(cue: SkillCue, progress: bool) -> bool:
-    """Wait for the index in another thread, so that Ctrl-C is heard and the bar moves."""
-    with ThreadPoolExecutor(1, "skillcue-index") as pool, _Bar(progress) as bar:
-        ready = pool.submit(cue.wait_ready)
-        try:
-            while not _done(ready):
-                bar.update(cue)
-        except KeyboardInterrupt:
-            cue.close()  # the encoder stops after the batch at hand
-            _note_interruption(cue)
-            raise
-        return ready.result()
-
-
-def _done(ready: Future[bool]) -> bool:
-    try:
-        ready.result(LOOK_S)
-    except NotYet:
-        return ready.done()
-    return True
 
 
 def _note_interruption(cue: SkillCue) -> None:
@@ -142,45 +106,3 @@ def _show(outcome: _Outcome, folder: str) -> None:
             f"{outcome.known:,} were there already."
         )
     screen.show(f"{decimal(outcome.bytes)} in {folder}, {outcome.seconds:.1f} s.")
-
-
-class _Rate(ProgressColumn):
-    """Texts a second."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "-/s", style="dim")
-
-
-class _Bar:
-    """A progress bar on stderr, on a terminal only, while there is something to encode."""
-
-    def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted and sys.stderr.isatty()
-        self._progress: Progress | None = None
-        self._task = TaskID(0)
-
-    def update(self, cue: SkillCue) -> None:
-        """Show how far `cue` is."""
-        state = cue.progress() if self._wanted else None
-        if state is None or not state.new:
-            return
-        if self._progress is None:
-            self._progress = Progress(
-                TextColumn("encoding"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                _Rate(),
-                TimeRemainingColumn(),
-                console=Console(file=sys.stderr),
-                transient=True,
-            )
-            self._progress.start()
-            self._task = self._progress.add_task("encode", total=state.new)
-        self._progress.update(self._task, completed=state.encoded)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()

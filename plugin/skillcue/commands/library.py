@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from skillcue.commands.messages import print_error, print_note
+from skillcue.commands.waiting import wait_ready
 from skillcue.facade import SkillCue
 from skillcue.library.source import FolderSource
 from skillcue.sources import SourceSpec
@@ -27,6 +28,7 @@ __all__ = [
     "SKILLS_ENV",
     "Opened",
     "named_sources",
+    "open_indexed",
     "open_library",
 ]
 
@@ -68,6 +70,21 @@ class Opened:
         elif errors:
             number = f"{len(errors)} problem{'s' if len(errors) > 1 else ''}"
             print_note(f"{number} in {self.where}: see `skillcue doctor`.")
+
+
+@contextmanager
+def open_indexed(args: Namespace, specs: Sequence[str] | None = None) -> Iterator[Opened]:
+    """`open_library`, and its index completed: a command answers once, and in full.
+
+    Raises:
+        LibraryNotFoundError: As `open_library`.
+        UnknownModeError: As `open_library`.
+        ConfigurationError: As `open_library`, or a setting of the mode is wrong.
+    """
+    with open_library(args, specs) as library:
+        if not library.is_empty:
+            wait_ready(library.cue, args.progress)
+        yield library
 
 
 @contextmanager

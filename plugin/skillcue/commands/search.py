@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from skillcue.commands.library import open_library
+from skillcue.commands.library import open_indexed
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.commands.records import hit_record
@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
     if not args.query.strip():
         raise ConfigurationError("The query is empty.", 'Say what you look for: "merge two pdfs".')
     filters = parse_filters(args.filter)
-    with open_library(args) as library:
+    with open_indexed(args) as library:
         ranking = library.cue.lookup(
             args.query, k=args.k, mode=args.mode, context=args.context, filters=filters
         )
