@@ -56,6 +56,7 @@ bench: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_api_reference.py
+	$(VENV)/bin/python docs/generate_benchmarks.py
 	$(VENV)/bin/python docs/generate_diagnostics_reference.py
 	$(VENV)/bin/python docs/generate_hooks_reference.py
 	$(VENV)/bin/python docs/generate_settings_reference.py
