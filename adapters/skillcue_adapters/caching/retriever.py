@@ -8,10 +8,11 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import cached_property
 
 from skillcue_adapters.caching.codec import decode_ranking, encode_ranking
 from skillcue_adapters.caching.keys import ranking_key
-from skillcue_hooks.contracts import Library, Query, Ranking
+from skillcue_hooks.contracts import Library, Query, Ranking, Skill
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import CacheStore, Retriever
 
@@ -54,7 +55,7 @@ class CachedRetriever:
         self.inner = inner
         self._store = store
         self._mode = mode
-        self._skills = {skill.id: skill for skill in library.skills}
+        self._library = library
         self._forget_flights()
 
     @property
@@ -84,6 +85,11 @@ class CachedRetriever:
                 return flight.result()
             except _Abandoned:
                 continue
+
+    @cached_property
+    def _skills(self) -> dict[str, Skill]:
+        # On the first hit: most generations of a library that is being edited never have one.
+        return {skill.id: skill for skill in self._library.skills}
 
     def _stored(self, key: str, started: float) -> Ranking | None:
         text = self._store.get(key)
