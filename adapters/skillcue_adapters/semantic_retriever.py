@@ -29,6 +29,10 @@ QUERY_MEMO = 512
 """Texts of queries whose vectors are remembered: one context comes with many queries."""
 
 
+PLANNED_SKILLS = 512
+"""The texts of up to so many new skills are looked up at once, of more in the background."""
+
+
 @dataclass(frozen=True, slots=True)
 class SemanticSettings:
     """Settings that modes with vectors have in common.
@@ -41,7 +45,7 @@ class SemanticSettings:
         chunks_per_skill: Chunks that are encoded, from the beginning of a body. A cut is logged.
         inline_texts: Up to so many texts are encoded at once when they are new; more are encoded
             in the background, and until they are, answers are lexical and marked as degraded.
-            So it is while the vectors of more new skills than that are looked up.
+            So it is while the vectors of more than 512 new skills are looked up.
         batch_texts: Texts that are encoded at a time.
     """
 
@@ -146,7 +150,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
             vectors,
             self._index,
             None if before is None else before.located,
-            len(new) <= settings.inline_texts,
+            len(new) <= PLANNED_SKILLS,
             EncodingLimits(settings.inline_texts, settings.batch_texts),
         )
 
