@@ -80,7 +80,8 @@ class LexicalView:
     """One text scored against both fields of every skill.
 
     Attributes:
-        terms: Terms of the text and what each counts, repeats saturated.
+        text: What was analysed of it.
+        terms: Its terms and what each counts, repeats saturated.
         head_query: `terms` in the columns of the head's index.
         body_query: `terms` in the columns of the body's index.
         head: BM25 of each head, 0 or more.
@@ -89,6 +90,7 @@ class LexicalView:
         matched: Which skills share a term with the text.
     """
 
+    text: str
     terms: Mapping[str, float]
     head_query: TermQuery
     body_query: TermQuery
@@ -167,9 +169,10 @@ class Bm25Retriever(ScoringRetriever):
 
     def view(self, text: str) -> LexicalView:
         """`text` against every skill. The library must not be empty."""
+        analysed = self._within_limit(text)
         terms = {
             term: _saturated(count, self.settings.k3)
-            for term, count in ANALYZER.counts(self._within_limit(text)).items()
+            for term, count in ANALYZER.counts(analysed).items()
         }
         head_query, body_query = self.head.encode(terms), self.body.encode(terms)
         head, in_head = self.head.scores(head_query)
@@ -178,7 +181,7 @@ class Bm25Retriever(ScoringRetriever):
         matched = (in_head & (self.settings.head_weight > 0)) | (
             in_body & (self.settings.body_weight > 0)
         )
-        return LexicalView(terms, head_query, body_query, head, body, total, matched)
+        return LexicalView(analysed, terms, head_query, body_query, head, body, total, matched)
 
     def field_signals(self, view: LexicalView, position: int) -> dict[str, float]:
         """The signals of one skill, all but ``z``."""

@@ -4,6 +4,7 @@
 
     score = semantic_weight * z(similarity of the head)
           + evidence_weight * log(1 + max(0, evidence of the head - 0.5))
+          + name_weight     * (1 where the text holds the skill's name, else 0)
           + document_weight * z(BM25 of head and body as one text)
           + chunk_weight    * z(similarity of the best chunk of the body)    with bodies="all"
 
@@ -16,6 +17,8 @@ and `context_weight` times the same for the context. z is taken over the whole l
   sentences what a skill is for. The best sentence is added to the similarity of the whole.
 - Lexical evidence is absolute, not relative to other candidates; see
   `skillcue_adapters.fusion.evidence_gain` and `skillcue_adapters.lexical.TextEvidence`.
+- A skill that the text calls by its name gains the same whatever the name; see
+  `skillcue_adapters.names`.
 - Without bodies the evidence of the head has to do more: `bodyless_evidence_weight`. Where some
   skills have bodies the weights lie between.
 - In libraries of fewer than 30 skills nothing is known about the background: no direction is
@@ -38,12 +41,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.bm25 import Bm25Retriever
 from skillcue_adapters.calibration import CalibratedField, CalibratedIndex
 from skillcue_adapters.document_vectors import DocumentVectors, open_vectors
 from skillcue_adapters.fusion import best_positions, blend, evidence_gain, published_fusion
 from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.lexical import LexicalSide, TextEvidence
+from skillcue_adapters.names import NameIndex
 from skillcue_adapters.normalization import spread, z_scores
 from skillcue_adapters.passages import sentences
 from skillcue_adapters.scoring import Scored, says_something
@@ -58,7 +63,7 @@ from skillcue_hooks.protocols import Encoder
 
 __all__ = ["SkillSightRetriever", "SkillSightSettings", "build"]
 
-VERSION = 2
+VERSION = 3
 """Part of the fingerprint; raised whenever the same settings give other scores."""
 
 STATIC_SHARE = 0.5
@@ -67,6 +72,7 @@ lexical side knows."""
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,7 @@ class SkillSightSettings(SemanticSettings):
         semantic_weight: Weight of the head's similarity, 0 to 100; encoder ``static`` has half.
         evidence_weight: Weight of the head's evidence, 0 to 100.
         bodyless_evidence_weight: The same where no skill has a body.
+        name_weight: What a skill gains whose name the text holds, 0 to 100.
         document_weight: Weight of head and body as one text, 0 to 100.
         chunk_weight: Weight of the best chunk's similarity, 0 to 100.
         sentence_weight: Weight of the best sentence's similarity beside the whole text's, 0 to
@@ -98,6 +105,7 @@ class SkillSightSettings(SemanticSettings):
     semantic_weight: float = number(1.0, 0.0, 100.0)
     evidence_weight: float = number(2.0, 0.0, 100.0)
     bodyless_evidence_weight: float = number(3.0, 0.0, 100.0)
+    name_weight: float = number(1.5, 0.0, 100.0)
     document_weight: float = number(0.75, 0.0, 100.0)
     chunk_weight: float = number(1.0, 0.0, 100.0)
     sentence_weight: float = number(1.0, 0.0, 100.0)
@@ -115,6 +123,7 @@ class _Reading:
     Attributes:
         vector: Of the text, not calibrated.
         words: What its words say.
+        called: Which skills it calls by name.
         head: Calibrated similarity of the heads.
         z_head: z of that, with sentences.
         z_chunk: z of the best chunk's similarity, with sentences.
@@ -124,6 +133,7 @@ class _Reading:
 
     vector: Rows
     words: TextEvidence
+    called: Mask
     head: CalibratedField
     z_head: Floats
     z_chunk: Floats | None
@@ -146,6 +156,8 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         z of that, with the best sentence where the text is long.
     gain
         What the evidence of the head is worth, before its weight.
+    called
+        1.0 where the text holds the skill's name, else 0.0.
     document, z_document
         BM25 of head and body as one text, and its z; only where a skill has a body.
     z_chunk
@@ -183,6 +195,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         self._semantic_weight = settings.semantic_weight * _reliability(encoder)
         # Only while building: it would keep all generations in memory.
         self._previous_index = None if previous is None else previous.index
+        self._names: NameIndex | None = None if previous is None else previous._names
         kind = ("skillsight", VERSION, bm25.fingerprint)
         super().__init__(kind, library, encoder, settings, previous, vectors, lambda: bm25, mode)
         if library.skills:
@@ -191,6 +204,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
 
     def _index(self, plan: TextPlan, located: Located) -> CalibratedIndex:
         previous, self._previous_index = self._previous_index, None
+        self._names = NameIndex(self.skills, self._names, self.origin)
         rank = None if self.settings.rank < 0 else self.settings.rank
         counts = self._bm25.head.counts_of
         return CalibratedIndex(plan, located, counts, rank, self.settings.hub_weight, previous)
@@ -217,11 +231,12 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
     def _read(self, index: CalibratedIndex, text: str) -> _Reading:
         vector = self._query_vector(text)
         words = self._lexical.read(text)
+        called = self._called(words.view.text)
         head, chunk = index.similarities(index.calibrated(vector))
         z_head = z_scores(head.similarity)
         z_chunk = None if chunk is None else z_scores(chunk.similarity)
         z_document = None if words.document is None else z_scores(words.document)
-        total = self._fuse(words, z_head, z_chunk, z_document)
+        total = self._fuse(words, called, z_head, z_chunk, z_document)
         pieces = self._sentences(index, text)
         if pieces is not None:
             weight = self.settings.sentence_weight
@@ -229,8 +244,13 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
             z_head = index.z_with_sentences(head, best, pieces, weight)
             if chunk is not None:
                 z_chunk = index.z_with_sentences(chunk, best, pieces, weight)
-            total = self._fuse(words, z_head, z_chunk, z_document)
-        return _Reading(vector, words, head, z_head, z_chunk, z_document, total)
+            total = self._fuse(words, called, z_head, z_chunk, z_document)
+        return _Reading(vector, words, called, head, z_head, z_chunk, z_document, total)
+
+    def _called(self, text: str) -> Mask:
+        if self._names is None:
+            raise LookupError("names are indexed with the vectors")
+        return self._names.called(ANALYZER.terms(text))
 
     def _sentences(self, index: CalibratedIndex, text: str) -> Rows | None:
         """Calibrated vectors of a long text's sentences."""
@@ -242,7 +262,12 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         return np.array([index.calibrated(self._query_vector(piece)) for piece in pieces])
 
     def _fuse(
-        self, words: TextEvidence, head: Floats, chunk: Floats | None, document: Floats | None
+        self,
+        words: TextEvidence,
+        called: Mask,
+        head: Floats,
+        chunk: Floats | None,
+        document: Floats | None,
     ) -> Floats:
         depth = self.settings.fusion_depth
         if self.settings.fusion == "minmax":
@@ -257,6 +282,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
             + (1.0 - share) * self.settings.bodyless_evidence_weight
         )
         total = self._semantic_weight * head + evidence_weight * evidence_gain(words.evidence)
+        total = total + self.settings.name_weight * called
         if document is not None:
             total = total + share * self.settings.document_weight * document
         if chunk is not None:
@@ -274,6 +300,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
             "calibrated": float(reading.head.similarity[position]),
             "z_head": float(reading.z_head[position]),
             "gain": float(evidence_gain(words.evidence[position : position + 1])[0]),
+            "called": float(reading.called[position]),
             "background": float(len(index.basis)),
         }
         if words.document is not None and reading.z_document is not None:

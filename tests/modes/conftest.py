@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from skillcue.library import FolderSource, build_snapshot
 from skillcue_adapters import bm25, dense
-from skillcue_adapters.encoders import static
+from skillcue_adapters.encoders import minilm, static
 from skillcue_hooks.contracts import Library, RetrieverContext
 from skillcue_hooks.protocols import Encoder, Retriever
 from skillcue_hooks.testing import FakeEncoder
@@ -20,6 +22,19 @@ Build = Callable[..., Any]
 def static_encoder() -> Encoder:
     """The shipped table of token vectors."""
     return static.build("")
+
+
+@pytest.fixture(scope="session")
+def minilm_encoder() -> Encoder:
+    """The shipped transformer, the default."""
+    return minilm.build("")
+
+
+@pytest.fixture(scope="session")
+def examples(example_skills: Path) -> Library:
+    """The example library."""
+    source = FolderSource(example_skills)
+    return build_snapshot([source], [source.scan(None)]).library
 
 
 @pytest.fixture
@@ -52,6 +67,8 @@ def build(fake_encoder: FakeEncoder) -> Build:
             )
 
         stages = {"bm25": bm25.build, "dense": dense.build}
-        return factory(library, context("under_test", settings, previous))
+        built: Any = factory(library, context("under_test", settings, previous))
+        assert built.wait_ready(60.0)
+        return built
 
     return build_one

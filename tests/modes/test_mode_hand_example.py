@@ -178,19 +178,18 @@ def scores(**settings: object) -> dict[str, float]:
 
 
 def test_absolute_evidence() -> None:
-    # No bodies: three times the gain.
-    assert scores() == pytest.approx(
-        {
-            "a": Z + 3 * 0.616078976,
-            "b": -Z + 3 * 0.161971480,
-            "c": 0,
-            "d": 0.485914439,
-            "e": 0,
-            "f": 0,
-        },
-        **EXACT,
-    )
-    assert scores()["a"] == pytest.approx(3.580287735, **EXACT)
+    # No bodies: three times the gain. "pdf" is the name of a and b: 1.5 each.
+    expected = {
+        "a": Z + 3 * 0.616078976 + 1.5,
+        "b": -Z + 3 * 0.161971480 + 1.5,
+        "c": 0,
+        "d": 0.485914439,
+        "e": 0,
+        "f": 0,
+    }
+    assert scores() == pytest.approx(expected, **EXACT)
+    assert scores()["a"] == pytest.approx(5.080287735, **EXACT)
+    assert scores(name_weight=0.0)["a"] == pytest.approx(3.580287735, **EXACT)
 
 
 def test_min_max_blend() -> None:

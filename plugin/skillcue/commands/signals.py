@@ -19,6 +19,7 @@ MEANINGS: Mapping[str, str] = {
     "document": "words: BM25 of head and body as one text",
     "z_document": "words: deviations of document above the mean",
     "gain": "words: what evidence adds; an accidental word adds 0",
+    "called": "words: 1 where the query holds the skill's name",
     "semantic": "meaning: cosine of query and head, -1 to 1",
     "calibrated": "meaning: without what all descriptions share",
     "z_head": "meaning: deviations of calibrated above the mean",
