@@ -136,7 +136,9 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         previous: SemanticRetriever[T] | None,
         vectors: DocumentVectors,
     ) -> Encoding[T]:
-        before = None if previous is None else previous._reusable()
+        # With another encoder or other limits of chunks the texts and vectors are others.
+        alike = previous is not None and previous.fingerprint == self.fingerprint
+        before = previous._reusable() if previous is not None and alike else None
         origin = self.origin if before is not None else np.full(len(self.skills), -1)
         new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
         plan = None if before is None else before.plan

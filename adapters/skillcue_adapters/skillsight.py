@@ -194,7 +194,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         self._bm25 = bm25
         self._semantic_weight = settings.semantic_weight * _reliability(encoder)
         # Only while building: it would keep all generations in memory.
-        self._previous_index = None if previous is None else previous.index
+        self._before = None if previous is None else (previous.fingerprint, previous.index)
         self._names: NameIndex | None = None if previous is None else previous._names
         kind = ("skillsight", VERSION, bm25.fingerprint)
         super().__init__(kind, library, encoder, settings, previous, vectors, lambda: bm25, mode)
@@ -203,7 +203,8 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
             self._lexical: LexicalSide = LexicalSide(bm25, before, self.origin)
 
     def _index(self, plan: TextPlan, located: Located) -> CalibratedIndex:
-        previous, self._previous_index = self._previous_index, None
+        before, self._before = self._before, None
+        previous = before[1] if before is not None and before[0] == self.fingerprint else None
         self._names = NameIndex(self.skills, self._names, self.origin)
         rank = None if self.settings.rank < 0 else self.settings.rank
         counts = self._bm25.head.counts_of

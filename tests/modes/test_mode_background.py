@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import math
+import zlib
 
 import numpy as np
 import pytest
 
 from skillcue_adapters.background import (
-    HUB_SAMPLE,
     MAX_AUTOMATIC_RANK,
-    NEIGHBOURS,
     automatic_rank,
     background_basis,
-    generic_means,
-    hubness,
     leading_directions,
     without,
 )
+from skillcue_adapters.bm25 import Bm25Retriever, Bm25Settings, head_text
 from skillcue_adapters.calibration import CalibratedIndex
+from skillcue_adapters.document_vectors import DocumentVectors
+from skillcue_adapters.hubness import NEIGHBOURS, hubness
+from skillcue_adapters.index.vectors import Located
 from skillcue_adapters.normalization import z_scores
-from skillcue_adapters.semantic_index import ChunkLimits, Field, plan_texts
 from skillcue_adapters.similarity import GRID, dots, dots_of_many, gram, on_grid
-from skillcue_adapters.term_index import SMALL_LIBRARY, count_terms
-from skillcue_hooks.contracts import Skill
+from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts
+from skillcue_adapters.text_plan import ChunkLimits, Field, follow_plan
+from skillcue_hooks.contracts import Library, Skill
 
 
 def unit_rows(count: int, dim: int, seed: int = 0, shared: float = 0.0) -> np.ndarray:
     rows = np.random.default_rng(seed).standard_normal((count, dim))
     rows[:, 0] += shared
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-def keys(count: int) -> tuple[str, ...]:
-    return tuple(f"{n * 7919 % 100_003:06d}" for n in range(count))
 
 
 # --- similarity ---------------------------------------------------------------------------
@@ -113,33 +110,23 @@ def texts(count: int) -> list[str]:
     return [f"skill word{n} {'abc'[n % 3]}{'abc'[n % 3]}" for n in range(count)]
 
 
+def counts_of(heads: list[str]) -> TermCounts:
+    library = Library("heads", tuple(Skill(f"{n:03d}", "", head) for n, head in enumerate(heads)))
+    return Bm25Retriever(library, Bm25Settings()).head.counts_of(np.arange(len(heads)))
+
+
 def test_what_all_heads_share_is_the_background() -> None:
     vectors = unit_rows(60, 16, shared=4.0)
-    basis = background_basis(vectors, count_terms(texts(60)), None)
+    basis = background_basis(vectors, counts_of(texts(60)), None)
     mean = vectors.mean(axis=0)
     assert len(basis) == 1
     assert abs(float(basis[0] @ mean)) / np.linalg.norm(mean) > 0.99
 
 
-def test_the_history_of_the_index_does_not_change_the_order_of_sums() -> None:
-    # Columns stand in the order in which their terms were first met.
-    heads = texts(60)
-    met = count_terms(heads, count_terms(heads[40:]))
-    straight = count_terms(heads)
-    assert list(met.vocabulary) != list(straight.vocabulary)
-    vectors = unit_rows(60, 16)
-    means = []
-    for counts in (met, straight):
-        shared = np.diff(counts.matrix.tocsc().indptr) > 1
-        means.append(generic_means(vectors, counts, shared))
-    assert np.array_equal(*means)
-    assert len(means[0]) > 3
-
-
 def test_small_libraries_have_no_background_unless_a_rank_is_asked_for() -> None:
     for count, directions in ((SMALL_LIBRARY - 1, 0), (SMALL_LIBRARY, 1)):
         vectors = unit_rows(count, 16, shared=4.0)
-        counts = count_terms(texts(count))
+        counts = counts_of(texts(count))
         assert len(background_basis(vectors, counts, None)) == directions
         assert len(background_basis(vectors, counts, 0)) == 0
         assert len(background_basis(vectors, counts, 1)) == 1
@@ -148,38 +135,50 @@ def test_small_libraries_have_no_background_unless_a_rank_is_asked_for() -> None
 # --- hubness ------------------------------------------------------------------------------
 
 
+class Table:
+    """An encoder that looks vectors up."""
+
+    def __init__(self, rows: dict[str, np.ndarray], dim: int) -> None:
+        self.rows, self.dim, self.fingerprint = rows, dim, "table"
+
+    def encode_documents(self, texts: list[str]) -> np.ndarray:
+        return np.array([self.rows[text] for text in texts])
+
+    encode_queries = encode_documents
+
+
+def located(vectors: np.ndarray) -> Located:
+    texts_ = [str(n) for n in range(len(vectors))]
+    table = Table(dict(zip(texts_, vectors, strict=True)), vectors.shape[1])
+    store = DocumentVectors(table)
+    keys = store.keys(texts_)
+    store.encode(table, keys, texts_)
+    return store.locate(keys)
+
+
+def hub_values(vectors: np.ndarray) -> np.ndarray:
+    every = np.arange(len(vectors))
+    return hubness(located(vectors), every, every, None, 0).values
+
+
 def test_hubness_by_hand() -> None:
     # Three vectors in a plane; neighbours are the two others.
     vectors = np.array([[1, 0], [0, 1], [0.5, 0.5]], dtype=np.float32)
-    found = hubness(vectors, ("b", "a", "c"))
-    assert found.sample == ("a", "b", "c")
-    assert found.values == pytest.approx(np.array([0.25, 0.25, 0.5]))
+    assert hub_values(vectors) == pytest.approx(np.array([0.25, 0.25, 0.5]))
 
 
 def test_only_the_nearest_count() -> None:
     vectors = np.zeros((NEIGHBOURS + 6, 8), dtype=np.float32)
     vectors[: NEIGHBOURS + 1, 0] = 1.0  # a bundle of eleven; five others point elsewhere
     vectors[NEIGHBOURS + 1 :, 1] = 1.0
-    found = hubness(vectors, keys(len(vectors))).values
+    found = hub_values(vectors)
     assert found[: NEIGHBOURS + 1] == pytest.approx(np.ones(NEIGHBOURS + 1))
     assert found[-1] == pytest.approx(4 / NEIGHBOURS)
 
 
 def test_a_document_is_no_neighbour_of_itself() -> None:
-    assert hubness(np.eye(4, dtype=np.float32), keys(4)).values.tolist() == [0.0] * 4
-    assert hubness(np.ones((1, 4), dtype=np.float32), keys(1)).values.tolist() == [0.0]
-
-
-def test_taken_over_or_computed_the_values_are_the_same_bits() -> None:
-    count = HUB_SAMPLE + 100
-    vectors, names = unit_rows(count + 3, 64), keys(count + 3)
-    before = hubness(vectors[:count], names[:count])
-    after = hubness(vectors, names, before)
-    assert np.array_equal(after.values, hubness(vectors, names).values)
-    # Not by accident: what is taken over is really taken over.
-    marked = type(before)(before.keys, after.sample, before.values + 1.0)
-    taken = hubness(vectors, names, marked)
-    assert np.array_equal(taken.values[:count], before.values + 1.0)
+    assert hub_values(np.eye(4, dtype=np.float32)).tolist() == [0.0] * 4
+    assert hub_values(np.ones((1, 4), dtype=np.float32)).tolist() == [0.0]
 
 
 # --- calibrated index ---------------------------------------------------------------------
@@ -189,12 +188,25 @@ def skills(count: int, body: str = "") -> list[Skill]:
     return [Skill(f"s{n:03d}", f"word{n}", text, body) for n, text in enumerate(texts(count))]
 
 
-def index_of(library: list[Skill], hub_weight: float = 0.3, **more: object) -> CalibratedIndex:
-    plan = plan_texts(library, more.pop("limits", None))  # type: ignore[arg-type]
-    known = {text: row for text, row in zip(plan.texts, unit_rows(900, 32, shared=3.0))}  # noqa: B905
-    rows = np.array([known[text] for text in plan.texts])
-    heads = count_terms([f"{skill.name}: {skill.description}" for skill in library])
-    return CalibratedIndex(rows, plan.texts, plan, heads, None, hub_weight, None)
+def vector_of(text: str) -> np.ndarray:
+    return unit_rows(1, 32, seed=zlib.crc32(text.encode()), shared=3.0)[0]
+
+
+def index_of(
+    library: list[Skill], hub_weight: float = 0.3, limits: ChunkLimits | None = None
+) -> CalibratedIndex:
+    table = Table({}, 32)
+    store = DocumentVectors(table)
+    plan = follow_plan(None, np.full(len(library), -1), library, limits, store.keys)
+    table.rows = {text: vector_of(text) for text in plan.new.values()}
+    store.encode(table, plan.keys, [plan.new[n] for n in range(len(plan.new))])
+    heads = Bm25Retriever(Library("heads", tuple(library)), Bm25Settings()).head
+    return CalibratedIndex(plan, store.locate(plan.keys), heads.counts_of, None, hub_weight, None)
+
+
+def head_hubness(index: CalibratedIndex) -> np.ndarray:
+    assert index.hubness is not None
+    return index.hubness.values[index.semantic.head.rows]
 
 
 def test_equal_copies_do_not_bend_the_background() -> None:
@@ -202,10 +214,9 @@ def test_equal_copies_do_not_bend_the_background() -> None:
     head = originals[0]
     copies = [Skill(f"z{n:03d}", head.name, head.description) for n in range(200)]
     alone, crowded = index_of(originals), index_of(originals + copies)
+    assert len(alone.basis)
     assert np.array_equal(alone.basis, crowded.basis)
-    assert alone.hubness is not None
-    assert crowded.hubness is not None
-    assert np.array_equal(alone.hubness.values, crowded.hubness.values)
+    assert np.array_equal(head_hubness(alone), head_hubness(crowded)[:40])
     query = alone.calibrated(unit_rows(1, 32, seed=9)[0])
     few, many = alone.similarities(query)[0], crowded.similarities(query)[0]
     assert np.array_equal(few.similarity, many.similarity[:40])
@@ -217,21 +228,23 @@ def test_hubs_are_penalised_by_their_weight() -> None:
     query = unit_rows(1, 32, seed=9)[0]
     plain, full = index_of(library, 0.0), index_of(library, 1.0)
     assert plain.hubness is None
-    assert full.hubness is not None
     left = plain.similarities(query)[0].similarity - full.similarities(query)[0].similarity
-    assert left == pytest.approx(full.hubness.values, abs=1e-12)
+    assert left == pytest.approx(head_hubness(full), abs=1e-12)
 
 
 def test_small_libraries_keep_their_similarities() -> None:
-    index = index_of(skills(SMALL_LIBRARY - 1))
+    library = skills(SMALL_LIBRARY - 1)
+    index = index_of(library)
     query = unit_rows(1, 32, seed=9)[0]
     assert index.hubness is None
     assert np.array_equal(index.calibrated(query), query)
-    assert np.array_equal(index.similarities(query)[0].similarity, dots(index.semantic.rows, query))
+    rows = np.array([vector_of(head_text(skill)) for skill in library])
+    assert np.array_equal(index.similarities(query)[0].similarity, dots(rows, query))
 
 
 def test_sentences_count_for_candidates_only() -> None:
-    index = index_of(skills(40))
+    library = skills(40)
+    index = index_of(library)
     query, *sentences = unit_rows(4, 32, seed=9)
     head, _ = index.similarities(query)
     candidates = np.array([3, 17])
@@ -241,31 +254,30 @@ def test_sentences_count_for_candidates_only() -> None:
     others = np.setdiff1d(np.arange(40), candidates)
     assert np.array_equal(found[others], plain[others])
     # With fewer heads than the sample has room for, the estimate is over all of them.
-    best = dots_of_many(index.semantic.head_rows, pieces).max(axis=1) - head.penalty
+    rows = np.array([vector_of(head_text(skill)) for skill in library])
+    best = dots_of_many(rows, pieces).max(axis=1) - head.penalty
     assert found[candidates] == pytest.approx(z_scores(head.similarity + best)[candidates])
 
 
 def test_the_best_chunk_counts_and_a_skill_without_a_body_has_its_head() -> None:
     library = [*skills(2, "# One\n\nfirst part\n\n# Two\n\nsecond part"), *skills(3)[2:]]
-    limits = ChunkLimits(chars=18, per_skill=9)
-    plan = plan_texts(library, limits)
-    assert plan.body is not None
-    assert plan.texts[plan.heads :] == (
-        "word0: # One\nfirst part",
-        "word0: # Two\nsecond part",
-        "word1: # One\nfirst part",
-        "word1: # Two\nsecond part",
-    )
-    index = index_of(library, limits=limits)
+    index = index_of(library, limits=ChunkLimits(chars=18, per_skill=9))
     query = unit_rows(1, 32, seed=9)[0]
     body = index.similarities(query)[1]
     assert body is not None
-    each = dots(index.semantic.rows, query)
-    assert body.similarity.tolist() == [each[3:5].max(), each[5:7].max(), each[2]]
+
+    def best(*pieces: str) -> float:
+        return max(dots(np.array([vector_of(piece) for piece in pieces]), query).tolist())
+
+    assert body.similarity.tolist() == [
+        best("word0: # One\nfirst part", "word0: # Two\nsecond part"),
+        best("word1: # One\nfirst part", "word1: # Two\nsecond part"),
+        best(head_text(library[2])),
+    ]
 
 
 def test_fields_of_some_skills_in_their_order() -> None:
-    field = Field.of_lengths([5, 6, 7, 8, 9], [2, 1, 2])
+    field = Field.of_lengths(np.array([5, 6, 7, 8, 9]), np.array([2, 1, 2]))
     assert field.best(np.array([1.0, 4.0, 2.0, 3.0, 0.0])).tolist() == [4.0, 2.0, 3.0]
     part = field.of(np.array([2, 0]))
     assert (part.rows.tolist(), part.starts.tolist()) == ([8, 9, 5, 6], [0, 2, 4])

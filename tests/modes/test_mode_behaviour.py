@@ -421,6 +421,34 @@ def test_vectors_of_another_encoder_are_never_taken_over(
     assert len({before.fingerprint, after.fingerprint}) == 2
 
 
+@pytest.mark.parametrize(
+    ("module", "before", "after"),
+    [
+        (dense, {}, {"bodies": "all"}),
+        (dense, {"bodies": "all"}, {}),
+        (dense, {"bodies": "all", "chunk_chars": 200}, {"bodies": "all"}),
+        (skillsight, {}, {"bodies": "all"}),
+        (skillsight, {"rank": 3}, {}),
+        (skillsight, {"hub_weight": 0.0}, {}),
+        (skillsight, {}, {"rank": 0}),
+    ],
+)
+def test_nothing_is_taken_over_that_other_settings_make_different(
+    build: Build,
+    examples: Library,
+    static_encoder: Encoder,
+    module: Any,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    settings = {"encoder": static_encoder, "inline_texts": 10_000}
+    first = build(module.build, examples, **settings, **before)
+    second = build(module.build, examples, previous=first, **settings, **after)
+    fresh = build(module.build, examples, **settings, **after)
+    for text in ("renew the certificate", LONG):
+        assert scores(second, Query(text)) == scores(fresh, Query(text))
+
+
 @pytest.mark.parametrize("module", [dense, skillsight], ids=["dense", "skillsight"])
 @pytest.mark.parametrize("bodies", ["lexical", "all"])
 def test_history_leaves_no_trace(
