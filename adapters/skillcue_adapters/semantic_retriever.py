@@ -152,7 +152,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
             vectors,
             self._index,
             None if before is None else before.located,
-            len(new) <= PLANNED_SKILLS,
+            len(new) <= max(PLANNED_SKILLS, settings.inline_texts),
             EncodingLimits(settings.inline_texts, settings.batch_texts),
         )
 

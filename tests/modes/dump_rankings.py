@@ -96,7 +96,9 @@ def main(order: str) -> None:
             for library in steps:
                 retriever = built(mode, library, settings, retriever)
             for query in QUERIES:
-                for hit in retriever.search(query).hits:
+                ranking = retriever.search(query)
+                assert ranking.degraded is None
+                for hit in ranking.hits:
                     signals = [f"{name}={value.hex()}" for name, value in hit.signals.items()]
                     print(mode, hit.rank, hit.skill.id, hit.score.hex(), *signals)
 
