@@ -46,7 +46,8 @@ def run(args: Namespace) -> int:
 
 
 def _explain_query(args: Namespace, library: Opened) -> None:
-    ranking = library.cue.lookup(args.query, k=args.k + NEAR_MISSES, mode=args.mode)
+    more = NEAR_MISSES if args.k > 0 else 0  # what is wrong is reported as it was written
+    ranking = library.cue.lookup(args.query, k=args.k + more, mode=args.mode)
     hits, missed = ranking.hits[: args.k], ranking.hits[args.k :]
     advice = library.cue.advise([{"role": "user", "content": args.query}], mode=args.mode)
     generic = generic_words(args.query, library.cue.snapshot().library.skills)
