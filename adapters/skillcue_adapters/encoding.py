@@ -14,14 +14,19 @@ import numpy as np
 
 from skillcue_adapters.document_vectors import DocumentVectors
 from skillcue_adapters.index.keys import Positions
+from skillcue_adapters.index.locks import ForkSafeLock
 from skillcue_adapters.index.vectors import Located
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.text_plan import TextPlan
+from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["STOP_WAIT_S", "Encoding", "EncodingLimits"]
+__all__ = ["RETRY_S", "STOP_WAIT_S", "Encoding", "EncodingLimits"]
 
 T = TypeVar("T")
+
+RETRY_S = 30.0
+"""After a failure the encoder is left alone for so long, seconds; then it is asked again."""
 
 STOP_WAIT_S = 10.0
 """How long `Encoding.stop` waits for the batch at hand, seconds."""
@@ -47,6 +52,7 @@ class Encoding(Generic[T]):
 
     In the background a daemon thread works in batches, each of which is kept. A forked child,
     where that thread does not exist, goes on with a thread of its own when it is first asked.
+    What fails is tried again in the background, `RETRY_S` later, when a result is asked for.
 
     Args:
         plan: Makes the plan of what is encoded.
@@ -58,9 +64,8 @@ class Encoding(Generic[T]):
         limits: See there.
 
     Raises:
-        ConfigurationError: The encoder gives something that are no vectors; raised here only
-            when encoding at once.
-        Exception: Whatever the encoder or `finish` raises; likewise.
+        ConfigurationError: The model cannot be loaded, or gives something that are no vectors;
+            raised here only when encoding at once.
     """
 
     def __init__(
@@ -87,13 +92,14 @@ class Encoding(Generic[T]):
         self._stopped = False
         self._result: T | None = None
         self._failure: Exception | None = None
+        self._failed_at = 0.0
+        self._retrying = ForkSafeLock()
         self._done = threading.Event()
         self._pid = os.getpid()
         if few:
             self._prepare()
         if self._plan is not None and self._left <= limits.inline:
-            self._work()
-            self._done.set()
+            self._work_now()
         else:
             self._start()
 
@@ -102,6 +108,7 @@ class Encoding(Generic[T]):
         """What `finish` made; None while there is none."""
         if self._result is None:
             self._survive_fork()
+            self._try_again()
         return self._result
 
     @property
@@ -169,15 +176,38 @@ class Encoding(Generic[T]):
         self._done = threading.Event()
         self._start()
 
+    def _try_again(self) -> None:
+        if self._failure is None or time.monotonic() - self._failed_at < RETRY_S:
+            return
+        with self._retrying:
+            if self._failure is None or self._stopped:
+                return
+            self._failure = None
+            self._done = threading.Event()
+            self._start()
+
+    def _work_now(self) -> None:
+        try:
+            self._work()
+        except ConfigurationError:  # a mistake, not a mishap: whoever made it should hear of it
+            raise
+        except Exception as error:  # a server may be down; the words of a query still answer
+            log.exception("encoding failed; answers are lexical")
+            self._fail(error)
+        self._done.set()
+
     def _guarded(self) -> None:
         try:
             self._work()
         except Exception as error:  # an encoder may raise anything; searches go on without it
-            log.exception("encoding stopped; answers stay lexical")
-            self._failure = error
+            log.exception("encoding failed; answers are lexical")
+            self._fail(error)
         finally:
             self._vectors.flush()
             self._done.set()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure, self._failed_at = error, time.monotonic()
 
     def _work(self) -> None:
         started = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,12 +19,15 @@ from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.settings import choice, number
 from skillcue_adapters.text_plan import DEAD_TEXTS, ChunkLimits, TextPlan, follow_plan
 from skillcue_hooks.contracts import Library, Query
+from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Encoder, Retriever
 
 __all__ = ["SemanticRetriever", "SemanticSettings"]
 
 T = TypeVar("T")
+
+log = logging.getLogger("skillcue.encoding")
 
 QUERY_MEMO = 512
 """Texts of queries whose vectors are remembered: one context comes with many queries."""
@@ -96,7 +100,13 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         if self._encoding is None:
             raise LookupError("the empty library has no scores")
         index = self._encoding.result
-        return Pending(self._encoding.pending) if index is None else self._score(index, query)
+        if index is None:
+            return Pending(self._encoding.pending)
+        try:
+            return self._score(index, query)
+        except _QueryNotEncodedError as failure:
+            log.warning("a query could not be encoded; its answer is lexical", exc_info=failure)
+            return Pending(f"encoding the query failed: {failure}")
 
     def wait_ready(self, timeout: float | None = None) -> bool:
         """See `ScoringRetriever.wait_ready`."""
@@ -166,9 +176,19 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
 
     def _encode_query(self, text: str) -> Rows:
         # One text a call: what else is encoded must not change a vector.
-        vector: Rows = rows_of(self._encoder.encode_queries([text]), 1, self._encoder.dim)[0]
+        try:
+            encoded = self._encoder.encode_queries([text])
+        except ConfigurationError:
+            raise
+        except Exception as error:  # a server may be down; the words of the query still answer
+            raise _QueryNotEncodedError(str(error)) from error
+        vector: Rows = rows_of(encoded, 1, self._encoder.dim)[0]
         vector.setflags(write=False)
         return vector
+
+
+class _QueryNotEncodedError(Exception):
+    """The encoder failed on a query."""
 
 
 def _chunk_limits(settings: SemanticSettings) -> ChunkLimits | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.index_libraries import CountingEncoder, build_retriever, make_skills
 
+from skillcue_adapters import encoding
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_hooks.contracts import Query
+from skillcue_hooks.errors import ConfigurationError
 
 QUERY = Query("merge pdf form", k=3)
 
@@ -91,6 +94,64 @@ def test_a_failure_keeps_what_was_encoded(tmp_path: Path) -> None:
     again = CountingEncoder()
     assert build_retriever("dense", make_skills(1000), again, tmp_path).wait_ready(60)
     assert len(again.encoded) == 744
+
+
+class Server(CountingEncoder):
+    """An encoder that is somewhere else, and is not always there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = True
+
+    def encode_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.down:
+            raise ConnectionError("no route")
+        return super().encode_documents(texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.down:
+            raise ConnectionError("no route")
+        return super().encode_queries(texts)
+
+
+@pytest.mark.parametrize("count", [40, 1000])
+def test_what_failed_is_tried_again(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    made = build_retriever("skillsight", make_skills(count), server)
+    assert not made.wait_ready(60)
+    answer = made.search(QUERY)
+    assert answer.degraded == "encoding failed: no route"
+    assert answer.hits
+    server.down = False
+    assert made.search(QUERY).degraded == "encoding failed: no route"  # not again at once
+    monkeypatch.setattr(encoding, "RETRY_S", 0.0)
+    made.search(QUERY)
+    assert made.wait_ready(60)
+    assert made.search(QUERY).degraded is None
+
+
+def test_a_query_that_cannot_be_encoded_has_a_lexical_answer() -> None:
+    server = Server()
+    server.down = False
+    made = build_retriever("skillsight", make_skills(40), server)
+    whole = made.search(QUERY)
+    server.down = True
+    assert replace(made.search(QUERY), elapsed_s=0.0) == replace(
+        whole, elapsed_s=0.0
+    )  # it is known
+    other = made.search(Query("another question"))
+    assert other.degraded == "encoding the query failed: no route"
+    server.down = False
+    assert made.search(Query("another question")).degraded is None
+
+
+def test_a_mistake_of_the_encoder_is_raised_when_the_index_is_made() -> None:
+    class Wrong(CountingEncoder):
+        def encode_documents(self, texts: Sequence[str]) -> list[list[float]]:
+            return super().encode_documents(texts)[1:]
+
+    with pytest.raises(ConfigurationError, match="shape"):
+        build_retriever("dense", make_skills(5), Wrong())
 
 
 def test_modes_share_vectors() -> None:
