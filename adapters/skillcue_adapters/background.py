@@ -113,11 +113,11 @@ def automatic_rank(largest_share: float) -> int:
     return min(int(1.0 / largest_share + 1e-9), MAX_AUTOMATIC_RANK)
 
 
-def without(vector: Rows, basis: Rows) -> Rows:
-    """`vector` minus its part in the span of `basis` (orthonormal rows)."""
-    left = vector.astype(np.float64)
+def without(vectors: Rows, basis: Rows) -> Rows:
+    """Each row of `vectors` minus its part in the span of `basis` (orthonormal rows)."""
+    left = vectors.astype(np.float64)
     for direction in basis.astype(np.float64):
-        left = left - float(direction @ left) * direction
+        left = left - dots(left, direction)[:, None] * direction
     return left.astype(np.float32)
 
 

@@ -92,9 +92,9 @@ class CalibratedIndex:
             self._penalty = hub_weight * self.hubness.values[plan.head.rows]
             self._reference = originals[chosen[:HUB_SAMPLE]]
 
-    def calibrated(self, vector: Rows) -> Rows:
-        """A query's vector without the background."""
-        return without(vector, self.basis)
+    def calibrated(self, vectors: Rows) -> Rows:
+        """Vectors of queries without the background, one a row."""
+        return without(vectors, self.basis)
 
     def similarities(self, calibrated: Rows) -> tuple[CalibratedField, CalibratedField | None]:
         """Similarity of a calibrated vector to the heads, and to the best chunks of bodies."""

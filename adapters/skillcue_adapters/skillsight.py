@@ -233,7 +233,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         vector = self._query_vector(text)
         words = self._lexical.read(text)
         called = self._called(words.view.text)
-        head, chunk = index.similarities(index.calibrated(vector))
+        head, chunk = index.similarities(index.calibrated(vector[None, :])[0])
         z_head = z_scores(head.similarity)
         z_chunk = None if chunk is None else z_scores(chunk.similarity)
         z_document = None if words.document is None else z_scores(words.document)
@@ -260,7 +260,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         pieces = sentences(text, self.settings.most_sentences)
         if not pieces:
             return None
-        return np.array([index.calibrated(self._query_vector(piece)) for piece in pieces])
+        return index.calibrated(np.array([self._query_vector(piece) for piece in pieces]))
 
     def _fuse(
         self,

@@ -31,7 +31,7 @@ class StartingFormula(SkillSightRetriever):
     def _score(self, index: Any, query: Query) -> Scored:
         vector = self._query_vector(query.text)
         words = self._lexical.read(query.text)
-        similar = index.similarities(index.calibrated(vector))[0].similarity
+        similar = index.similarities(index.calibrated(vector[None, :])[0])[0].similarity
         among = best_positions(150, similar)
         among = np.union1d(among, best_positions(100, words.view.head))
         has_bodies = self._lexical.body_share > 0

@@ -95,11 +95,13 @@ def test_automatic_rank(share: float, rank: int) -> None:
 def test_without_takes_the_span_out_and_leaves_the_rest() -> None:
     basis = leading_directions(unit_rows(20, 8).astype(np.float64), 3)
     vector = unit_rows(1, 8, seed=5)[0]
-    left = without(vector, basis)
+    left = without(vector[None, :], basis)[0]
     assert basis @ left == pytest.approx(np.zeros(3), abs=1e-6)
     assert vector - left == pytest.approx(basis.T @ (basis @ vector), abs=1e-6)
-    assert without(left, basis) == pytest.approx(left, abs=1e-6)
-    assert np.array_equal(without(vector, basis[:0]), vector)
+    assert without(left[None, :], basis)[0] == pytest.approx(left, abs=1e-6)
+    assert np.array_equal(without(vector[None, :], basis[:0])[0], vector)
+    many = without(unit_rows(9, 8, seed=6), basis)  # alone or among others, the same bits
+    assert np.array_equal(many[4], without(unit_rows(9, 8, seed=6)[4:5], basis)[0])
 
 
 # --- background ---------------------------------------------------------------------------
@@ -217,7 +219,7 @@ def test_equal_copies_do_not_bend_the_background() -> None:
     assert len(alone.basis)
     assert np.array_equal(alone.basis, crowded.basis)
     assert np.array_equal(head_hubness(alone), head_hubness(crowded)[:40])
-    query = alone.calibrated(unit_rows(1, 32, seed=9)[0])
+    query = alone.calibrated(unit_rows(1, 32, seed=9))[0]
     few, many = alone.similarities(query)[0], crowded.similarities(query)[0]
     assert np.array_equal(few.similarity, many.similarity[:40])
     assert (many.similarity[40:] == many.similarity[0]).all()
@@ -237,7 +239,7 @@ def test_small_libraries_keep_their_similarities() -> None:
     index = index_of(library)
     query = unit_rows(1, 32, seed=9)[0]
     assert index.hubness is None
-    assert np.array_equal(index.calibrated(query), query)
+    assert np.array_equal(index.calibrated(query[None, :])[0], query)
     rows = np.array([vector_of(head_text(skill)) for skill in library])
     assert np.array_equal(index.similarities(query)[0].similarity, dots(rows, query))
 
