@@ -152,7 +152,8 @@ def _two_stage(rows: Sequence[Row], pairs: Sequence[Row]) -> str:
         f"{table(head, lines)}\n"
         f"{_verdict(rows)}\n\n"
         f"On the {cost['pool']} pool, in one run: {cost['pairs']} pairs of a short query take "
-        f"{cost['pairs_p50_ms']:.0f} ms (p50; {cost['pairs_processor_ms']:.0f} ms of processor time), a "
+        f"{cost['pairs_p50_ms']:.0f} ms (p50; {cost['pairs_processor_ms']:.0f} ms of processor time; load "
+        f"average {cost['load']}), a "
         f"search in `skillsight`, encoding the query included, {cost['search_p50_ms']:.1f} ms: "
         f"**{cost['ratio']:.0f} times** less.\n\n"
     )
