@@ -105,7 +105,10 @@ class _YesNo:
         longest = min(MAX_TOKENS, getattr(model.config, "max_position_embeddings", MAX_TOKENS))
         self._room = longest - len(self._prefix) - len(self._suffix)
         if self._room < 1:
-            raise ConfigurationError(f"{folder} reads {longest} tokens, less than the prompt has.")
+            raise ConfigurationError(
+                f"{folder} reads {longest} tokens, less than the prompt has.",
+                "Use a model with a longer context.",
+            )
 
     def logit(self, pair: str) -> float:
         """Logit of "yes" against "no" for one pair."""

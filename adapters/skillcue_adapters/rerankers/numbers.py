@@ -24,7 +24,12 @@ def checked_scores(found: Iterable[float], count: int, scorer: str) -> list[floa
     """
     scores = [float(score) for score in found]
     if len(scores) != count:
-        raise ConfigurationError(f"{scorer} gave {len(scores)} scores for {count} texts.")
+        raise ConfigurationError(
+            f"{scorer} gave {len(scores)} scores for {count} texts.",
+            "It must give one number a text, in their order.",
+        )
     if not all(map(math.isfinite, scores)):
-        raise ConfigurationError(f"{scorer} gave a score that is NaN or infinite.")
+        raise ConfigurationError(
+            f"{scorer} gave a score that is NaN or infinite.", "Its model may be damaged."
+        )
     return scores
