@@ -15,7 +15,10 @@ from skillcue_adapters.index.vectors import Located, Rows, VectorStore
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["DocumentVectors", "open_vectors", "rows_of"]
+__all__ = ["LONGEST", "DocumentVectors", "open_vectors", "rows_of"]
+
+LONGEST = 1.01
+"""Largest number in a vector of length 1, rounding included."""
 
 _shared: weakref.WeakKeyDictionary[Any, dict[Path | None, DocumentVectors]]
 _shared = weakref.WeakKeyDictionary()
@@ -28,27 +31,31 @@ class DocumentVectors:
     Modes or generations that need the same texts at the same time take turns, and each finds what
     the other has encoded.
 
-    Args:
-        encoder: Encodes what is not known; it must not refer to what refers to this.
-        cache_dir: The user's cache folder, where vectors are kept; None keeps them in memory.
+    The store is opened when it is first needed: an encoder may have to ask a server for its `dim`.
 
-    Attributes:
-        dim: Length of a vector.
+    Args:
+        encoder: Whose vectors they are. It is not kept alive.
+        cache_dir: The user's cache folder, where vectors are kept; None keeps them in memory.
     """
 
     def __init__(self, encoder: Encoder, cache_dir: Path | None = None) -> None:
-        self.dim = encoder.dim
         self._name = encoder.fingerprint
-        self._store = VectorStore(encoder.dim, cache_dir, encoder.fingerprint)
+        self._cache_dir = cache_dir
+        self._opened: VectorStore | None = None
         self._turn = ForkSafeLock()
 
     def keys(self, texts: Sequence[str]) -> Keys:
         """Names of the texts' vectors."""
         return content_keys(self._name, texts)
 
-    def locate(self, keys: Keys) -> Located:
-        """Where vectors are that are known; see `VectorStore.locate`."""
-        return self._store.locate(keys)
+    def locate(self, encoder: Encoder, keys: Keys) -> Located:
+        """Where vectors are that are known; see `VectorStore.locate`.
+
+        Raises:
+            ConfigurationError: The encoder's `dim` is no length.
+            Exception: Whatever the encoder raises when asked for it.
+        """
+        return self._store(encoder).locate(keys)
 
     def encode(self, encoder: Encoder, keys: Keys, texts: Sequence[str]) -> None:
         """Make sure that the vectors of `texts` are known.
@@ -58,14 +65,22 @@ class DocumentVectors:
             Exception: Whatever the encoder raises.
         """
         with self._turn:
-            missing = np.flatnonzero(~self._store.locate(keys).known)
+            store = self._store(encoder)
+            missing = np.flatnonzero(~store.locate(keys).known)
             if len(missing):
                 encoded = encoder.encode_documents([texts[n] for n in missing.tolist()])
-                self._store.put(keys[missing], rows_of(encoded, len(missing), self.dim))
+                store.put(keys[missing], rows_of(encoded, len(missing), store.dim))
 
     def flush(self) -> None:
         """Write what is not written yet."""
-        self._store.flush()
+        if self._opened is not None:
+            self._opened.flush()
+
+    def _store(self, encoder: Encoder) -> VectorStore:
+        with self._turn:
+            if self._opened is None:
+                self._opened = VectorStore(_checked_dim(encoder), self._cache_dir, self._name)
+            return self._opened
 
 
 def open_vectors(encoder: Encoder, cache_dir: Path | None = None) -> DocumentVectors:
@@ -83,11 +98,20 @@ def open_vectors(encoder: Encoder, cache_dir: Path | None = None) -> DocumentVec
         return stores[cache_dir]
 
 
+def _checked_dim(encoder: Encoder) -> int:
+    dim = encoder.dim
+    if not isinstance(dim, int) or dim < 1:
+        raise ConfigurationError(
+            f"The encoder's dim is {dim!r}.", "It must be the length of its vectors, 1 or more."
+        )
+    return dim
+
+
 def rows_of(encoded: Any, count: int, dim: int) -> Rows:
     """What an encoder gave, as float32.
 
     Raises:
-        ConfigurationError: It is not of shape ``(count, dim)``, or not finite.
+        ConfigurationError: It is not of shape ``(count, dim)``, not finite, or longer than 1.
     """
     rows = np.asarray(encoded, dtype=np.float32)
     if rows.shape != (count, dim):
@@ -97,4 +121,8 @@ def rows_of(encoded: Any, count: int, dim: int) -> Rows:
         )
     if not np.isfinite(rows).all():
         raise ConfigurationError("The encoder gave NaN or infinity.", "Its model may be damaged.")
+    if count and float(np.abs(rows).max()) > LONGEST:
+        raise ConfigurationError(
+            "The encoder gave vectors that are longer than 1.", "It must normalise them."
+        )
     return rows

@@ -39,11 +39,13 @@ class EncodingLimits:
     """When work is done.
 
     Attributes:
-        inline: Up to so many new texts are encoded at once, in the caller's thread.
+        inline: Up to so many new texts are waited for.
+        inline_s: So long, seconds.
         batch: Texts a batch, 1 or more.
     """
 
     inline: int
+    inline_s: float
     batch: int
 
 
@@ -52,7 +54,8 @@ class Encoding(Generic[T]):
 
     In the background a daemon thread works in batches, each of which is kept. A forked child,
     where that thread does not exist, goes on with a thread of its own when it is first asked.
-    What fails is tried again in the background, `RETRY_S` later, when a result is asked for.
+    Making one waits for a while where little is new. What fails, a server that is down as well as
+    an encoder that gives nonsense, is tried again `RETRY_S` later, when a result is asked for.
 
     Args:
         plan: Makes the plan of what is encoded.
@@ -62,10 +65,6 @@ class Encoding(Generic[T]):
         previous: What the generation before located: of the texts that the plan keeps.
         few: Whether there is little to plan; otherwise even that is done in the background.
         limits: See there.
-
-    Raises:
-        ConfigurationError: The model cannot be loaded, or gives something that are no vectors;
-            raised here only when encoding at once.
     """
 
     def __init__(
@@ -91,17 +90,15 @@ class Encoding(Generic[T]):
         self._left = 0
         self._stopped = False
         self._result: T | None = None
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self._failed_at = 0.0
         self._retrying = ForkSafeLock()
         self._done = threading.Event()
         self._pid = os.getpid()
-        if few:
-            self._prepare()
-        if self._plan is not None and self._left <= limits.inline:
-            self._work_now()
-        else:
-            self._start()
+        self._planned = threading.Event()
+        self._start()
+        if few and self._planned.wait(limits.inline_s) and self._new <= limits.inline:
+            self._done.wait(limits.inline_s)
 
     @property
     def result(self) -> T | None:
@@ -121,7 +118,8 @@ class Encoding(Generic[T]):
     def pending(self) -> str:
         """Why there is no result: how far the work is, or what went wrong."""
         if self._failure is not None:
-            return f"encoding failed: {self._failure}"
+            # The message may hold a key or a page of HTML, and a model reads this.
+            return f"encoding failed: {type(self._failure).__name__}"
         if not self._left:
             return "loading the index"
         done = f"{self._total - self._left:,} of {self._total:,}"
@@ -141,9 +139,15 @@ class Encoding(Generic[T]):
 
         Returns:
             Whether there is one; False at once when encoding failed.
+
+        Raises:
+            ConfigurationError: It failed because of a mistake: the model cannot be loaded, or
+                what the encoder gives are no vectors.
         """
         self._survive_fork()
         self._done.wait(timeout)
+        if isinstance(self._failure, ConfigurationError):
+            raise self._failure
         return self._result is not None
 
     def _prepare(self) -> TextPlan:
@@ -160,9 +164,9 @@ class Encoding(Generic[T]):
 
     def _locate(self, plan: TextPlan) -> Located:
         if self._before is None:
-            return self._vectors.locate(plan.keys)
+            return self._vectors.locate(self._encoder, plan.keys)
         before = self._before.only(np.arange(plan.kept))
-        return before.then(self._vectors.locate(plan.keys[plan.kept :]))
+        return before.then(self._vectors.locate(self._encoder, plan.keys[plan.kept :]))
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._guarded, name="skillcue-encoding", daemon=True)
@@ -186,32 +190,21 @@ class Encoding(Generic[T]):
             self._done = threading.Event()
             self._start()
 
-    def _work_now(self) -> None:
-        try:
-            self._work()
-        except ConfigurationError:  # a mistake, not a mishap: whoever made it should hear of it
-            raise
-        except Exception as error:  # a server may be down; the words of a query still answer
-            log.exception("encoding failed; answers are lexical")
-            self._fail(error)
-        self._done.set()
-
     def _guarded(self) -> None:
         try:
             self._work()
-        except Exception as error:  # an encoder may raise anything; searches go on without it
+        except (Exception, SystemExit) as error:  # an encoder may raise anything
             log.exception("encoding failed; answers are lexical")
-            self._fail(error)
+            self._failure, self._failed_at = error, time.monotonic()
         finally:
+            self._planned.set()
             self._vectors.flush()
             self._done.set()
-
-    def _fail(self, error: Exception) -> None:
-        self._failure, self._failed_at = error, time.monotonic()
 
     def _work(self) -> None:
         started = time.perf_counter()
         plan = self._plan or self._prepare()
+        self._planned.set()
         for start in range(0, self._new, self._limits.batch):
             if self._stopped:
                 return

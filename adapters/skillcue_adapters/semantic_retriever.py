@@ -19,7 +19,6 @@ from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.settings import choice, number
 from skillcue_adapters.text_plan import DEAD_TEXTS, ChunkLimits, TextPlan, follow_plan
 from skillcue_hooks.contracts import Library, Query
-from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Encoder, Retriever
 
@@ -47,9 +46,10 @@ class SemanticSettings:
         context_weight: Weight of `Query.context`, 0 to 10.
         chunk_chars: Characters of a chunk of a body.
         chunks_per_skill: Chunks that are encoded, from the beginning of a body. A cut is logged.
-        inline_texts: Up to so many texts are encoded at once when they are new; more are encoded
-            in the background, and until they are, answers are lexical and marked as degraded.
-            So it is while the vectors of more than 512 new skills are looked up.
+        inline_texts: Up to so many new texts are waited for; more are encoded in the background,
+            and until they are, answers are lexical and marked as degraded. So it is while the
+            vectors of more than 512 new skills are looked up.
+        inline_ms: Milliseconds that they are waited for.
         batch_texts: Texts that are encoded at a time.
     """
 
@@ -58,6 +58,7 @@ class SemanticSettings:
     chunk_chars: int = number(700, 50, 100_000)
     chunks_per_skill: int = number(64, 1, 100_000)
     inline_texts: int = number(512, 0, 10_000_000)
+    inline_ms: int = number(5_000, 0, 3_600_000)
     batch_texts: int = number(64, 1, 100_000)
 
 
@@ -163,7 +164,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
             self._index,
             None if before is None else before.located,
             len(new) <= max(PLANNED_SKILLS, settings.inline_texts),
-            EncodingLimits(settings.inline_texts, settings.batch_texts),
+            EncodingLimits(settings.inline_texts, settings.inline_ms / 1000, settings.batch_texts),
         )
 
     def _reusable(self) -> SemanticIndex | None:
@@ -178,11 +179,9 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         # One text a call: what else is encoded must not change a vector.
         try:
             encoded = self._encoder.encode_queries([text])
-        except ConfigurationError:
-            raise
+            vector: Rows = rows_of(encoded, 1, self._encoder.dim)[0]
         except Exception as error:  # a server may be down; the words of the query still answer
-            raise _QueryNotEncodedError(str(error)) from error
-        vector: Rows = rows_of(encoded, 1, self._encoder.dim)[0]
+            raise _QueryNotEncodedError(type(error).__name__) from error
         vector.setflags(write=False)
         return vector
 

@@ -53,5 +53,7 @@ class StartingFormula(SkillSightRetriever):
 def starting_formula(library: Library, encoder: Any, vectors: Any) -> StartingFormula:
     """The formula over a library, complete when this returns."""
     bm25 = Bm25Retriever(library, Bm25Settings(k3=100.0))  # repeated words count in full
-    settings = SkillSightSettings(rank=2, hub_weight=0.0, inline_texts=10_000_000)
+    settings = SkillSightSettings(
+        rank=2, hub_weight=0.0, inline_texts=10_000_000, inline_ms=3_600_000
+    )
     return StartingFormula(library, encoder, settings, None, vectors, bm25, "starting formula")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.index_libraries import CountingEncoder, build_retriever, make_skills
@@ -89,7 +91,7 @@ def test_a_failure_keeps_what_was_encoded(tmp_path: Path) -> None:
 
     made = build_retriever("dense", make_skills(1000), Failing(), tmp_path)
     assert not made.wait_ready(60)
-    assert made.search(QUERY).degraded == "encoding failed: out of memory"
+    assert made.search(QUERY).degraded == "encoding failed: RuntimeError"
     assert made.progress.failure == "out of memory"
     again = CountingEncoder()
     assert build_retriever("dense", make_skills(1000), again, tmp_path).wait_ready(60)
@@ -120,10 +122,10 @@ def test_what_failed_is_tried_again(count: int, monkeypatch: pytest.MonkeyPatch)
     made = build_retriever("skillsight", make_skills(count), server)
     assert not made.wait_ready(60)
     answer = made.search(QUERY)
-    assert answer.degraded == "encoding failed: no route"
+    assert answer.degraded == "encoding failed: ConnectionError"
     assert answer.hits
     server.down = False
-    assert made.search(QUERY).degraded == "encoding failed: no route"  # not again at once
+    assert made.search(QUERY).degraded == "encoding failed: ConnectionError"  # not again at once
     monkeypatch.setattr(encoding, "RETRY_S", 0.0)
     made.search(QUERY)
     assert made.wait_ready(60)
@@ -140,18 +142,70 @@ def test_a_query_that_cannot_be_encoded_has_a_lexical_answer() -> None:
         whole, elapsed_s=0.0
     )  # it is known
     other = made.search(Query("another question"))
-    assert other.degraded == "encoding the query failed: no route"
+    assert other.degraded == "encoding the query failed: ConnectionError"
     server.down = False
     assert made.search(Query("another question")).degraded is None
 
 
-def test_a_mistake_of_the_encoder_is_raised_when_the_index_is_made() -> None:
-    class Wrong(CountingEncoder):
-        def encode_documents(self, texts: Sequence[str]) -> list[list[float]]:
-            return super().encode_documents(texts)[1:]
+class Nonsense(CountingEncoder):
+    """Gives something else than vectors."""
 
-    with pytest.raises(ConfigurationError, match="shape"):
-        build_retriever("dense", make_skills(5), Wrong())
+    def __init__(self, spoil: Callable[[list[list[float]]], Any]) -> None:
+        super().__init__()
+        self.spoil = spoil
+
+    def encode_documents(self, texts: Sequence[str]) -> Any:
+        return self.spoil(super().encode_documents(texts))
+
+
+SPOILT: dict[str, Callable[[list[list[float]]], Any]] = {
+    "too few": lambda rows: rows[1:],
+    "none": lambda rows: None,
+    "not a number": lambda rows: [[math.nan] * len(row) for row in rows],
+    "too long": lambda rows: [[1e19] * len(row) for row in rows],
+    "another length": lambda rows: [row[1:] for row in rows],
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+@pytest.mark.parametrize("count", [5, 1000])
+def test_nonsense_costs_the_meaning_of_an_answer_and_is_raised_for_who_waits(
+    spoil: Callable[[list[list[float]]], Any], count: int
+) -> None:
+    made = build_retriever("skillsight", make_skills(count), Nonsense(spoil))
+    with pytest.raises(ConfigurationError, match="The encoder gave"):
+        made.wait_ready(60)
+    answer = made.search(QUERY)
+    assert answer.degraded == "encoding failed: ConfigurationError"
+    assert answer.hits
+
+
+@pytest.mark.parametrize("dim", [0, -3, "26", None])
+def test_a_dim_that_is_none_is_a_mistake(dim: Any) -> None:
+    encoder = CountingEncoder()
+    encoder.dim = dim
+    made = build_retriever("dense", make_skills(5), encoder)
+    with pytest.raises(ConfigurationError, match="dim"):
+        made.wait_ready(60)
+
+
+def test_a_slow_encoder_is_waited_for_no_longer_than_it_says() -> None:
+    encoder = GatedEncoder()
+    made = build_retriever("dense", make_skills(5), encoder, inline_ms=1)
+    assert made.search(QUERY).degraded == "encoding 0 of 5"
+    encoder.permits.release(9)
+    assert made.wait_ready(60)
+    assert made.search(QUERY).degraded is None
+
+
+def test_a_thread_that_is_told_to_exit_is_a_failure() -> None:
+    class Exits(CountingEncoder):
+        def encode_documents(self, texts: Sequence[str]) -> Any:
+            raise SystemExit
+
+    made = build_retriever("dense", make_skills(5), Exits())
+    assert not made.wait_ready(60)
+    assert made.search(QUERY).degraded == "encoding failed: SystemExit"
 
 
 def test_modes_share_vectors() -> None:

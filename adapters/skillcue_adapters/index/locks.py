@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +14,21 @@ from types import TracebackType
 __all__ = ["ForkSafeLock", "only_process"]
 
 
+_locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
+
+
 class ForkSafeLock:
     """A reentrant lock that is free in a forked child, whoever held it in the parent."""
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
+        self.free()
+        _locks.add(self)
+
+    def free(self) -> None:
+        """Forget who holds it: a thread that does not exist in this process."""
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:
-        if self._pid != os.getpid():  # the thread that holds it may not exist in this process
-            self._lock, self._pid = threading.RLock(), os.getpid()
         self._lock.acquire()
 
     def __exit__(
@@ -32,6 +38,15 @@ class ForkSafeLock:
         trace: TracebackType | None,
     ) -> None:
         self._lock.release()
+
+
+def _free_all() -> None:
+    for lock in list(_locks):
+        lock.free()
+
+
+if hasattr(os, "register_at_fork"):  # before any thread of the child can meet a lock
+    os.register_at_fork(after_in_child=_free_all)
 
 
 @contextmanager
