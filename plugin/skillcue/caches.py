@@ -54,7 +54,7 @@ def open_cache(cache: CacheSpec) -> tuple[CacheStore | None, Path | None]:
 
 
 def _folder(cache: str | os.PathLike[str]) -> Path:
-    folder = Path(cache).expanduser()
+    folder = Path(cache).expanduser().absolute()  # a process may change its folder
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"The cache {folder} is a file.", "Pass a folder.")
     return folder

@@ -274,3 +274,22 @@ def test_a_vector_that_is_not_finite_is_an_error(bad):
     counts.embed_query = lambda text: [bad, 1.0, 1.0]
     with pytest.raises(ConfigurationError, match="NaN or infinity"):
         open_encoder(counts, {}).encode_queries(["a"])
+
+
+@pytest.mark.parametrize("fingerprint", [None, "", 3])
+def test_an_object_without_a_fingerprint_is_refused(fingerprint):
+    class Nameless:
+        dim = 4
+
+        def encode_documents(self, texts):
+            raise AssertionError
+
+        def encode_queries(self, texts):
+            raise AssertionError
+
+    encoder = Nameless()
+    encoder.fingerprint = fingerprint
+    with pytest.raises(ConfigurationError, match="fingerprint"):
+        open_encoder(encoder, {})
+    encoder.fingerprint = "mine"
+    assert open_encoder(encoder, {}) is encoder

@@ -11,12 +11,14 @@ import hashlib
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from inspect import getattr_static
 from pathlib import PurePath
 from typing import Any
 
+from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import canonical_json
 
-__all__ = ["describe"]
+__all__ = ["check_fingerprint", "describe"]
 
 _SECRET = re.compile(
     r"(^|_)(api_?)?(key|secret|token|password|credentials?|authorization)$", re.IGNORECASE
@@ -100,3 +102,20 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def _name(thing: Any) -> str:
     return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
+
+
+def check_fingerprint(value: object) -> None:
+    """Make sure that an object has a fingerprint: without one, answers of two would be mixed up.
+
+    A property is not read, since that may load a model.
+
+    Raises:
+        ConfigurationError: It has none, or one that is no text.
+    """
+    found = getattr_static(value, "fingerprint", None)
+    if (isinstance(found, str) and found) or hasattr(type(found), "__get__"):
+        return
+    raise ConfigurationError(
+        f"The fingerprint of the {type(value).__name__} is {found!r}.",
+        "Give it one: a text that names everything by which its numbers differ from others'.",
+    )

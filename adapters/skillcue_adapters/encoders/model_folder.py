@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,11 @@ def read_model_folder(path: Path) -> ModelFolder:
     """
     model = _model_file(path)
     root = _root_of(model)
+    with _said_plainly(root):
+        return _described(model, root)
+
+
+def _described(model: Path, root: Path) -> ModelFolder:
     modules = read_json(root / "modules.json", [])
     others = [m["type"] for m in modules if m["type"].rsplit(".", 1)[-1] not in _KNOWN_MODULES]
     if others:
@@ -112,7 +119,23 @@ def read_pair_folder(path: Path) -> ModelFolder:
     """
     model = _model_file(path)
     root = _root_of(model)
-    return ModelFolder(f"onnx:{root.name}", model, root / "tokenizer.json", "", _max_tokens(root))
+    with _said_plainly(root):
+        tokens = _max_tokens(root)
+    return ModelFolder(f"onnx:{root.name}", model, root / "tokenizer.json", "", tokens)
+
+
+@contextmanager
+def _said_plainly(root: Path) -> Iterator[None]:
+    """JSON of another shape than expected, as an error with a cure."""
+    try:
+        yield
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(
+            f"A configuration file in {root} is not what one of a model looks like: {error!r}.",
+            "Export the model anew, or mend its JSON files.",
+        ) from error
 
 
 def _model_file(path: Path) -> Path:
@@ -168,6 +191,8 @@ def _max_tokens(root: Path) -> int:
     )
     # Some tokenizers say 10^30 for "no limit".
     limits = [int(limit) for limit in written if limit and limit < 10**6]
+    if any(limit < 1 for limit in limits):
+        raise ValueError(f"a length limit of {min(limits)} tokens")
     return min(limits, default=DEFAULT_MAX_TOKENS)
 
 

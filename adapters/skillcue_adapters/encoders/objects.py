@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from skillcue_adapters.encoders.describe import describe
+from skillcue_adapters.encoders.describe import check_fingerprint, describe
 from skillcue_adapters.encoders.rows import Rows, checked_texts, unit
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint as fingerprint_of
@@ -121,6 +121,7 @@ def encoder_of(value: object) -> Encoder:
             f"{value.__name__} is a class, not an encoder.", f"Pass an object: {value.__name__}()."
         )
     if all(callable(getattr(value, name, None)) for name in ("encode_documents", "encode_queries")):
+        check_fingerprint(value)
         return cast(Encoder, value)
     return FrameworkEncoder(value)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from inspect import getattr_static
 from typing import Any, cast
 
-from skillcue_adapters.encoders.describe import describe
+from skillcue_adapters.encoders.describe import check_fingerprint, describe
 from skillcue_adapters.encoders.rows import checked_texts
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint as fingerprint_of
@@ -155,6 +155,7 @@ def pair_scorer_of(value: object) -> PairScorer:
     if callable(getattr(value, "postprocess_nodes", None)):
         return PostprocessorPairScorer(value)
     if callable(getattr(value, "score", None)) and _has(value, "fingerprint"):
+        check_fingerprint(value)
         return cast(PairScorer, value)
     raise ConfigurationError(
         f"A {type(value).__name__} is no cross-encoder.",

@@ -45,7 +45,7 @@ class _Outcome:
 
 
 def run(args: Namespace) -> int:
-    """Make the index; 1 when the library is empty or the encoder failed."""
+    """Make the index; 1 when the library is empty, the encoder failed or nothing was kept."""
     if not args.cache:
         raise ConfigurationError("Where shall the index be?", "Name a folder: --cache FOLDER")
     with open_library(args) as library:
@@ -59,7 +59,11 @@ def run(args: Namespace) -> int:
         _show(outcome, args.cache)
     if not outcome.complete:
         print_error(f"Encoding failed: {failure}", "What is encoded is kept; run it again.")
-    return 0 if outcome.complete else 1
+        return 1
+    if outcome.texts and not outcome.bytes:
+        print_error(f"Nothing is kept in {args.cache}.", "Name a folder that can be written.")
+        return 1
+    return 0
 
 
 def _index(library: Opened, cache: Path, progress: bool) -> tuple[_Outcome, str | None]:

@@ -117,7 +117,7 @@ def read_judgments(path: Path) -> list[Judgment]:
     found: dict[tuple[str, str], Judgment] = {}
     for number, line in _lines(path):
         cells = [cell.strip() for cell in line.rstrip("\r\n").split("\t")]
-        if number == 1 and len(cells) == 3 and not cells[2].lstrip("+-").isdigit():
+        if number == 1 and len(cells) == 3 and not _is_number(cells[2]):
             continue
         made = _judgment(cells, path, number)
         first = found.setdefault((made.query, made.skill), made)
@@ -172,3 +172,11 @@ def _open(path: Path) -> TextIO:
     if path.suffix == ".gz":
         return cast(TextIO, gzip.open(path, "rt", encoding=_ENCODING, newline="\n"))
     return path.open(encoding=_ENCODING, newline="\n")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

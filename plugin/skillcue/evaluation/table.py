@@ -56,7 +56,7 @@ def _show_measures(screen: Screen, document: dict[str, Any]) -> None:
 
 
 def _short(value: float) -> str:
-    return f"{value:.2f}".removeprefix("0").removesuffix(".00")
+    return f"{value:.2f}".removeprefix("0") if 0.005 <= value < 0.995 else f"{value:.0f}"
 
 
 def _show_comparison(screen: Screen, comparison: dict[str, Any]) -> None:
