@@ -96,8 +96,8 @@ class DiskStore:
 
     The folder is opened by the first operation, and again after a fork. Nothing but text goes
     into it and nothing but text comes out: a value of any other kind, a pickle above all, is a
-    miss and is never loaded. A failure (locked, not writable, corrupt, removed) is logged once and
-    the store then answers nothing for `retry_after_s`. Keep it off network file systems, whose
+    miss and is never loaded. A failure (locked, not writable, removed) is logged once and the
+    store then answers nothing for `retry_after_s`; a damaged database is deleted and made anew. Keep it off network file systems, whose
     locks SQLite cannot trust.
 
     Args:
@@ -180,6 +180,11 @@ class DiskStore:
         with self._lock:
             self._drop_cache()
             if time.monotonic() < self._resting_until:
+                return
+            from skillcue_adapters.caching.text_disk import discard_damaged
+
+            if discard_damaged(self._database, error):
+                log.warning("cache folder %s was damaged and is made anew: %s", self.path, error)
                 return
             self._resting_until = time.monotonic() + self.retry_after_s
         log.warning(

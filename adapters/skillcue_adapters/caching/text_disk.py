@@ -16,7 +16,7 @@ from typing import Any
 import diskcache
 from diskcache.core import DBNAME, MODE_RAW
 
-__all__ = ["ForeignDatabaseError", "TextDisk", "open_text_cache"]
+__all__ = ["ForeignDatabaseError", "TextDisk", "discard_damaged", "open_text_cache"]
 
 APPLICATION_ID = 0x534B4355
 """Stands in the header of databases made here; others are left alone."""
@@ -95,3 +95,27 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"only text is cached, not {type(value).__name__}")
     return value
+
+
+def discard_damaged(database: Path, error: Exception) -> bool:
+    """Delete a database that `error` says is damaged, if it was made here.
+
+    Args:
+        database: The file; what SQLite keeps beside it goes as well.
+        error: What an operation on it raised.
+
+    Returns:
+        Whether it was deleted. A lock, a full disk and a stranger's file are no reason.
+    """
+    if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.OperationalError):
+        return False
+    try:
+        with database.open("rb") as file:
+            header = file.read(72)
+        if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+            return False
+        for suffix in ("", "-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True

@@ -411,3 +411,29 @@ def test_the_database_is_marked(store: DiskStore, folder: Path) -> None:
     store.put(KEY, "value")
     with closing(sqlite3.connect(folder / "cache.db")) as link:
         assert link.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "cut"])
+def test_a_damaged_database_is_made_anew(tmp_path, damage, caplog):
+    first = DiskStore(tmp_path)
+    for number in range(400):
+        first.put(f"{number:064d}", "text " * 50)
+    first.close()
+    database = tmp_path / "cache.db"
+    content = database.read_bytes()
+    if damage == "cut":
+        database.write_bytes(content[: len(content) // 2])
+    else:
+        database.write_bytes(content[:100] + bytes(range(256)) * 78 + content[100 + 256 * 78 :])
+    for number in range(400):  # some operation meets the damage
+        second = DiskStore(tmp_path)
+        second.get(f"{number:064d}")
+        second.put("b" * 64, "new")
+        second.close()
+        if "made anew" in caplog.text:
+            break
+    assert "made anew" in caplog.text
+    third = DiskStore(tmp_path)
+    third.put("c" * 64, "newer")
+    assert third.get("c" * 64) == "newer"
+    third.close()
