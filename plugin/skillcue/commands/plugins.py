@@ -28,12 +28,16 @@ def run(args: Namespace) -> int:
             " ".join(filter(None, (record["distribution"], record["version"]))) or "-",
             ", ".join(record["modes"]) or "-",
             ", ".join(record["encoders"]) or "-",
-            "blocked" if record["blocked"] else "\n".join(record["hooks"]),
+            "blocked" if record["blocked"] else "\n".join(map(_short, record["hooks"])),
         )
         for record in records
     ]
-    Screen().table(("plugin", "distribution", "modes", "encoders", "hooks"), rows)
+    Screen().table(("plugin", "distribution", "modes", "encoders", "hooks: skillcue_..."), rows)
     return 0
+
+
+def _short(hook: str) -> str:
+    return hook.removeprefix("skillcue_")
 
 
 def _record(
