@@ -171,11 +171,13 @@ class Turn:
         user_text: Text of the user message, without anything skillcue added; empty for turns
             that hold no text (images only).
         context: Text of the turns before it, newest last, bounded.
-        message_id: Id of the user message, or ``position:hash`` where it has none.
+        message_id: Id of the user message, or a hash where it has none.
         position: Index of the user message in the message list.
         visible_skills: Ids of skills that the messages already show.
         explicit: Ids of skills the user named.
         declined: Ids of skills the user asked not to use.
+        demoted: Skills that were offered twice in this conversation and not loaded, by id, each
+            with the evidence that it must have to be offered again.
     """
 
     user_text: str
@@ -185,6 +187,7 @@ class Turn:
     visible_skills: frozenset[str] = frozenset()
     explicit: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
+    demoted: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from support.modes import CountingModes
 from support.policies import Observer, Policy
 
 from skillcue import PushSettings, SkillCue
+from skillcue.push.declines import DECLINED_KEY
 from skillcue.push.memo import RECORD_BYTES, Decided, Memo, bounded_records, read_record
 from skillcue_hooks import hookimpl
 from skillcue_hooks.errors import ConfigurationError
@@ -26,6 +27,11 @@ TOMATO, COMPOST, SEEDS, SLUGS = PHRASES[:4]
 
 def say(text: str, **more: Any) -> dict[str, Any]:
     return {"role": "user", "content": text, **more}
+
+
+def turn_records(plan: Any) -> dict[str, list[str]]:
+    """What is persisted about turns."""
+    return {key: record for key, record in plan.records.items() if key != DECLINED_KEY}
 
 
 def answer(text: str = "Done.") -> dict[str, Any]:
@@ -173,7 +179,7 @@ def test_a_resume_without_record_or_id_keeps_the_mode_of_old_turns(cue):
     advisor = cue.advisor("skill_load")
     first = advisor.plan([say(TOMATO)], mode="beta")
     later = advisor.plan([say(TOMATO), answer(), say(COMPOST)])
-    assert [mode for mode, *_ in later.records.values()] == ["beta", "alpha"]
+    assert [mode for mode, *_ in turn_records(later).values()] == ["beta", "alpha"]
     assert later.placements[0] == first.placements[0]
 
 
@@ -181,7 +187,7 @@ def test_old_turns_keep_their_mode_when_another_is_asked_for(cue, modes):
     advisor = cue.advisor("skill_load")
     first = advisor.plan([say(TOMATO)])
     later = advisor.plan([say(TOMATO), answer(), say(COMPOST)], mode="beta", records=first.records)
-    assert [mode for mode, *_ in later.records.values()] == ["alpha", "beta"]
+    assert [mode for mode, *_ in turn_records(later).values()] == ["alpha", "beta"]
     assert len(modes.calls) == 2
 
 
@@ -235,7 +241,7 @@ def test_degraded_advice_is_given_and_never_recorded(garden):
 
 
 def key_of(cue: SkillCue, messages: list[Any]) -> str:
-    [key] = cue.advisor("skill_load").plan(messages).records
+    [key] = turn_records(cue.advisor("skill_load").plan(messages))
     return key
 
 
@@ -349,13 +355,14 @@ def test_records_are_small_plain_json_of_the_newest_turns(cue, framework):
     said = [m for i in range(60) for m in (user(PHRASES[i % 8], id=f"id-{i:04}"), assistant())]
     advisor = cue.advisor("skill_load")
     for end in range(1, len(said), 2):
-        records = advisor.plan(framework.messages(said[:end])).records
+        plan = advisor.plan(framework.messages(said[:end]))
+    records, of_turns = plan.records, turn_records(plan)
     text = json.dumps(records, ensure_ascii=False)
     assert json.loads(text) == records
     assert RECORD_BYTES // 2 < len(text.encode()) <= RECORD_BYTES
     if framework.name != "llamaindex":
-        assert [*records][-1] == "id-0059" and [*records] == sorted(records)
-    assert all(len(value) >= 1 and value[0] == "alpha" for value in records.values())
+        assert [*of_turns][-1] == "id-0059" and [*of_turns] == sorted(of_turns)
+    assert all(len(value) >= 1 and value[0] == "alpha" for value in of_turns.values())
     assert "skill_advice" not in text and "Prune" not in text
 
 

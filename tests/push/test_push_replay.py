@@ -12,6 +12,7 @@ from support.conversations import FRAMEWORKS, PHRASES, SKILLS, assistant, tool_r
 from support.policies import Assessor, Policy
 
 from skillcue import PushSettings, SkillCue, StaticSource
+from skillcue.push.declines import DECLINED_KEY
 from skillcue_hooks import Skill
 
 TOMATO, COMPOST, SEEDS, SLUGS = PHRASES[:4]
@@ -227,7 +228,7 @@ def test_a_failure_is_not_turned_into_a_record_by_an_edit(garden):
     messages = [say(COMPOST, id="m1"), answer(), say(TOMATO, id="m2")]
     assert advisor.plan(messages[:1]).records == {}
     rewrite(garden, "rain-gauge", "Something else.")
-    assert [*advisor.plan(messages).records] == ["m2"]
+    assert [*advisor.plan(messages).records] == ["m2", DECLINED_KEY]
 
 
 def test_an_edit_is_rendered_once_and_not_with_every_request(garden, conversation):
@@ -342,7 +343,7 @@ def test_records_of_messages_that_are_gone_are_forgotten(garden):
     advisor = SkillCue(garden).advisor("skill_load")
     messages = [m for i in range(6) for m in (say(PHRASES[i], id=f"m{i}"), answer())]
     records = advisor.plan(messages[:-1]).records
-    assert len(records) == 6
+    assert [*records] == [*(f"m{i}" for i in range(6)), DECLINED_KEY]
     summary = {"role": "user", "content": "So far", "additional_kwargs": {"lc_source": "summary"}}
     kept = advisor.plan([summary, *messages[8:-1]], records=json.loads(json.dumps(records)))
-    assert [*kept.records] == ["m4", "m5"]
+    assert [*kept.records] == ["m4", "m5", DECLINED_KEY]

@@ -13,8 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from skillcue.loading import PAGE_CHARS
 from skillcue.push.budget import active_turns
 from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
+from skillcue.push.declines import DECLINED_KEY, Declines, evidence_mass
+from skillcue.push.followed import Followed
 from skillcue.push.memo import (
     OFFER_BYTES,
     Decided,
@@ -27,7 +30,7 @@ from skillcue.push.memo import (
 )
 from skillcue.push.messages import MessageView, view_messages
 from skillcue.push.settings import PushSettings
-from skillcue.push.turn import UserTurn, loaded_skills, skill_version, user_turns
+from skillcue.push.turn import UserTurn, known_turns, loaded_skills, skill_version, user_turns
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 
@@ -74,14 +77,15 @@ class _Run:
     records: Records
     requested: str | None
     recorded: int  # index of the newest turn the thread has a record of, -1 where it has none
+    followed: Followed
 
     def key(self, index: int, *more: str) -> MemoKey:
         """What the memo knows a turn by: all messages up to it, and what may be seen."""
         return (self.turns[index].digest, self.scope.key if self.scope else "", *more)
 
     def asked_key(self, index: int) -> MemoKey:
-        """The turn in a conversation in which this mode was asked for."""
-        return self.key(index, "asked", self.requested or "")
+        """The turn in a conversation with these declines in which this mode was asked for."""
+        return self.key(index, "asked", self.requested or "", self.followed.state())
 
     def record_key(self, index: int, mode: str, ids: Sequence[str]) -> MemoKey:
         """The turn in a conversation whose record says this."""
@@ -116,6 +120,7 @@ class Advisor:
         self._settings = settings
         self._load_tool = load_tool
         self._memo = Memo(_KEYS_PER_TURN * settings.memo_turns)
+        self._tags: tuple[str, dict[str, str]] = ("", {})  # of a library generation
 
     def plan(
         self,
@@ -158,24 +163,29 @@ class Advisor:
         run_context: Mapping[str, Any],
     ) -> Plan:
         views = view_messages(messages)
-        turns = user_turns(views, self._settings.context_chars)
+        turns = user_turns(views, self._settings.context_chars, records)
         if not turns:
             return Plan()
+        records = known_turns(records, turns, views)
         snapshot = self._host.snapshot()
         scope = self._host.scope(run_context, snapshot)
         known = (i for i, turn in enumerate(turns) if read_record(records, turn.key))
-        run = _Run(snapshot, scope, views, turns, records, mode, max(known, default=-1))
+        recorded = max(known, default=-1)
+        followed = Followed(records, turns, views, self._load_tool, max(recorded, 0))
+        run = _Run(snapshot, scope, views, turns, records, mode, recorded, followed)
         decisions: list[Decided] = []
         fresh = False
         for index in range(len(turns)):
+            followed.begins(index)
             decided, fresh = self._settle(run, index, decisions)
+            followed.decided(index, decided)
             decisions.append(decided)
         advice = decisions[-1].advice or self._replayed(run, decisions)
         if fresh:
             self._host.plugins.notify("skillcue_advised", advice=advice)
         return Plan(
             placements=self._placements(turns, decisions),
-            records=self._records(turns, decisions),
+            records=self._records(run, decisions),
             advice=advice,
             fresh=fresh,
         )
@@ -210,7 +220,7 @@ class Advisor:
             return decided if usable else None
         if stale:
             again = self._render(run, decided.mode, decided.skill_ids)
-            decided = replace(again, durable=decided.durable)
+            decided = replace(again, durable=decided.durable, evidence=decided.evidence)
             self._memo.put(key, decided)
         return decided
 
@@ -276,12 +286,23 @@ class Advisor:
             advice=advice,
             durable=advice.degraded is None,
             shown=ids,
+            evidence=tuple(evidence_mass(hit) for hit in advice.hits),
         )
 
     def _turn(self, run: _Run, index: int, before: Sequence[Decided]) -> Turn:
         turn = run.turns[index]
         loaded = self._loaded(run, turn.position)
-        return read_turn(turn, run.snapshot, run.scope, self._shown(before, run.turns), loaded)
+        shown = self._shown(before, run.turns)
+        read = read_turn(turn, run.snapshot, run.scope, shown, loaded)
+        return replace(read, demoted=self._demoted(run)) if run.followed.state() else read
+
+    def _demoted(self, run: _Run) -> dict[str, float]:
+        """The evidence that demoted skills need, by id."""
+        generation, ids = self._tags
+        if generation != run.snapshot.generation:
+            ids = Declines.tags([skill.id for skill in run.snapshot.skills])
+            self._tags = (run.snapshot.generation, ids)
+        return run.followed.demoted(ids)
 
     def _render(self, run: _Run, mode: str, ids: Sequence[str]) -> Decided:
         """A decision made earlier, in the words of the present library.
@@ -328,13 +349,17 @@ class Advisor:
         """Ids of skills whose present text was loaded before message `end`.
 
         Its first page tells: files beside a skill may stay when a summary took the skill away.
+        A result that was cut to its first lines holds no text any more.
         """
         marks = loaded_skills(run.views, self._load_tool, end)
         return frozenset(
             skill.id
             for skill in run.visible(list(marks))
             if any(
-                mark.version == skill_version(skill) and mark.page == 1 and mark.file is None
+                mark.version == skill_version(skill)
+                and mark.page == 1
+                and mark.file is None
+                and mark.chars >= min(len(skill.body.strip()), PAGE_CHARS // 2)
                 for mark in marks.get(skill.id, ())
             )
         )
@@ -350,18 +375,16 @@ class Advisor:
             if active
         )
 
-    def _records(
-        self, turns: Sequence[UserTurn], decisions: Sequence[Decided]
-    ) -> dict[str, list[str]]:
+    def _records(self, run: _Run, decisions: Sequence[Decided]) -> dict[str, list[str]]:
         """What is needed to replay this request: advice that is replayed no more needs no record."""
+        active = self._active(run.turns, decisions)
         records = {
             turn.key: [decided.mode, *decided.skill_ids]
-            for turn, decided, active in zip(
-                turns, decisions, self._active(turns, decisions), strict=True
-            )
-            if decided.durable and (active or not decided.tokens)
+            for turn, decided, stays in zip(run.turns, decisions, active, strict=True)
+            if decided.durable and (stays or not decided.tokens)
         }
-        return bounded_records(records)
+        declines = run.followed.record()
+        return bounded_records({**records, **({DECLINED_KEY: declines} if declines else {})})
 
     def _replayed(self, run: _Run, decisions: Sequence[Decided]) -> Advice:
         """The newest decision where only its record was left."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skillcue.loading import shown_name
+from skillcue.push.declines import evidence_mass
 from skillcue.push.explicit import NamedSkills, named_skills
 from skillcue.push.gate import Verdict, judge
 from skillcue.push.render import advice_block, render_advice, wrap_custom
@@ -194,6 +195,8 @@ def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:
     rejected: list[Rejection] = []
     for hit in ranking.hits:
         reason = _bar(hit.skill, turn)
+        if not reason and evidence_mass(hit) < turn.demoted.get(hit.skill.id, 0.0):
+            reason = "offered twice in this conversation and not loaded"
         if reason:
             rejected.append(Rejection(hit, reason))
         else:

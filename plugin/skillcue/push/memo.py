@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from skillcue.push.declines import DECLINED_BYTES, DECLINED_KEY
 from skillcue.push.settings import MAX_K
 from skillcue_hooks import Advice
 
@@ -26,11 +27,11 @@ __all__ = [
 
 RECORD_BYTES = 1_000
 """Size of what is persisted for a thread, as JSON, bytes. Not a setting: threads outlive one."""
-OFFER_BYTES = 800
-"""Share of it that turns with advice may take; the rest is for the newest turn, bytes."""
+OFFER_BYTES = 740
+"""Share of it that turns with advice may take, bytes; the rest is for declines and the newest."""
 
 Records = Mapping[str, Sequence[str]]
-"""``{turn key: [mode, skill id, ...]}``: plain JSON, all that a thread ever persists."""
+"""``{turn key: [mode, skill id, ...], "declined": [...]}``: plain JSON, all a thread persists."""
 
 MemoKey = tuple[str, ...]
 
@@ -48,6 +49,7 @@ class Decided:
         advice: The whole decision where it was made in this process, else None.
         durable: It may be persisted (a degraded or failed decision may not).
         shown: Those of `skill_ids` that `text` names; others are gone, hidden or did not fit.
+        evidence: How much spoke for each of `shown`, where the decision was made in this process.
     """
 
     mode: str
@@ -58,6 +60,7 @@ class Decided:
     advice: Advice | None = None
     durable: bool = True
     shown: tuple[str, ...] = ()
+    evidence: tuple[float, ...] = ()
 
 
 class Memo:
@@ -127,11 +130,17 @@ def bounded_records(records: Records) -> dict[str, list[str]]:
 
     The newest one comes first: a resumed turn needs its mode. Then those that name skills, newer
     ones before older, because replay needs them. A turn that stayed silent needs no record to
-    stay silent; such records fill what room is left.
+    stay silent; such records fill what room is left. The declines have a room of their own.
     """
     items = list(records.items())
-    last = len(items) - 1
-    order = sorted(range(len(items)), key=lambda i: (i != last, len(items[i][1]) < 2, -i))
+    last = max((i for i, (key, _) in enumerate(items) if key != DECLINED_KEY), default=-1)
+
+    def rank(i: int) -> tuple[bool, bool, bool, int]:
+        key, record = items[i]
+        declines = key == DECLINED_KEY and record_size(key, record) <= DECLINED_BYTES
+        return not declines, i != last, len(record) < 2, -i
+
+    order = sorted(range(len(items)), key=rank)
     kept: set[int] = set()
     room = RECORD_BYTES - 2
     for position in order:

@@ -6,8 +6,9 @@ that no framework has to be imported here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 __all__ = [
@@ -48,6 +49,8 @@ _ROLES: Mapping[str, Role] = {
 }
 _HEAD = f"{ADVICE_OPEN}\n"
 _TAIL = f"\n{ADVICE_CLOSE}"
+_OBSERVATION = "Observation:"
+_ACTION = re.compile(r"^Action: *(\S+)[^\n]*\nAction Input:", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,11 @@ class MessageView:
 def view_messages(messages: Iterable[Any]) -> tuple[MessageView, ...]:
     """One view for each message, in order. Never raises for odd content."""
     call_names: dict[str, str] = {}
-    views = []
+    views: list[MessageView] = []
     for message in messages:
         view = _view(message, call_names)
+        if view.role == "user" and view.text.startswith(_OBSERVATION) and views:
+            view = _observed(view, views[-1])
         if view.role == "assistant":
             call_names.update(_tool_calls(message))
         views.append(view)
@@ -117,6 +122,15 @@ def _view(message: Any, call_names: Mapping[str, str]) -> MessageView:
         system_made=bool(extra.get(SYSTEM_MADE_KEY)),
         tool_name=tool_name,
     )
+
+
+def _observed(view: MessageView, before: MessageView) -> MessageView:
+    """What a tool said to an agent of the ReAct kind, which hears it in user position."""
+    actions = _ACTION.findall(before.text) if before.role == "assistant" else ()
+    if not actions:
+        return view
+    text = view.text[len(_OBSERVATION) :].removeprefix(" ")
+    return replace(view, role="tool", text=text, tool_name=actions[-1])
 
 
 def _role(message: Any) -> Role:

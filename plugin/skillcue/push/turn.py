@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from skillcue.library.characters import clean
+from skillcue.push.declines import DECLINED_KEY
 from skillcue.push.messages import MessageView, strip_advice
 from skillcue_hooks import Skill
 
 __all__ = [
     "LoadedMark",
     "UserTurn",
+    "known_turns",
+    "load_marks",
     "loaded_skills",
     "mark_loaded",
     "skill_version",
@@ -25,12 +28,20 @@ CONTEXT_MESSAGES = 6
 """Earlier messages that are looked at for the context of a turn."""
 KEY_CHARS = 64
 """Longest message id that keys a turn in a thread's record, characters."""
+KEY_BEFORE_CHARS = 200
+"""How much of the user message before goes into the key of one without an id, characters."""
 
 _HEX = re.compile(r"[0-9a-f]{12}")
+_OLD_KEY = re.compile(r"\d+:[0-9a-f]{10}")
 _LOADED = re.compile(
-    r"\A\[skill (?P<id>.+?) version (?P<version>[0-9a-f]{12})"
+    r"\[skill (?P<id>.+?) version (?P<version>[0-9a-f]{12})"
     r" page (?P<page>[0-9]{1,9})/(?P<pages>[0-9]{1,9})(?: file (?P<file>.+))?\](?:\n|\Z)"
 )
+_OBSERVED = "\nObservation: [skill "
+_ACTION = re.compile(
+    r"^Action: *(\S+)[^\n]*\nAction Input:[^\n]*\nObservation: (?=\[skill )", re.MULTILINE
+)
+_THOUGHT = "\nThought:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +51,9 @@ class UserTurn:
     Attributes:
         position: Index of the message the advice belongs to: the last one of a run of user
             messages, so that roles keep alternating as they did.
-        key: The message's id; ``position:hash`` where it has none ("yes" comes twice), where an
-            earlier turn has the same, or where it is not fit to be stored.
+        key: The message's id; where it has none that is fit to be stored, a hash of the message
+            and the user message before it, which stays when a history is trimmed; with the
+            position in front where an earlier turn has the same.
         text: What the user wrote in this turn; empty for image-only turns.
         context: What was said before, newest last, bounded.
         digest: Identifies all messages up to and including this turn.
@@ -58,39 +70,51 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True)
 class LoadedMark:
-    """One page of a skill that stands in the messages as a tool result."""
+    """One page of a skill that stands in the messages as a tool result.
+
+    `position` and `chars` say where it stands and how much text stands there; they do not count
+    when two marks are compared.
+    """
 
     skill_id: str
     version: str
     page: int
     pages: int
     file: str | None
+    position: int = field(default=-1, compare=False)
+    chars: int = field(default=0, compare=False)
 
 
-def user_turns(views: Sequence[MessageView], context_chars: int) -> tuple[UserTurn, ...]:
+def user_turns(
+    views: Sequence[MessageView], context_chars: int, known: Collection[str] = ()
+) -> tuple[UserTurn, ...]:
     """The user turns of a conversation, oldest first.
 
     System-made messages in user position are nobody's turn. A conversation that grows by answers
-    and further turns keeps the turns it had; a user message right behind another one joins it.
+    and further turns keeps the turns it had; a user message right behind another one joins it,
+    unless a request was made for the other one before and its advice must stay where it was.
 
     Args:
         views: The messages.
         context_chars: At most this many characters of earlier user messages are kept as context.
+        known: Keys of turns that requests were made for.
     """
     turns: list[UserTurn] = []
-    keys: set[str] = set()
+    keys = {DECLINED_KEY}
     chain = hashlib.sha256()
     said: deque[str] = deque(maxlen=CONTEXT_MESSAGES)
     run: list[str] = []
+    before = ""
     for position, (view, speaks_next) in enumerate(zip(views, _next_speakers(views), strict=True)):
         text = strip_advice(view.text) if view.role == "user" else view.text
         _extend(chain, view, text)
         if view.role != "user" or view.system_made:
             continue  # what others said may hold whole skills, which would then find themselves
         run.append(text)
-        if speaks_next == "user":
+        key = _key(view.id, position, before, text, keys)
+        before = text
+        if speaks_next == "user" and (key not in known or _said_again(views, view, key)):
             continue
-        key = _key(view.id, position, text, keys)
         keys.add(key)
         written = "\n".join(part for part in run if part.strip())
         context = _tail(said, context_chars)
@@ -114,34 +138,73 @@ def skill_version(skill: Skill) -> str:
     return _hash(skill.content_hash)[:12]
 
 
+def known_turns(
+    records: Mapping[str, Sequence[str]], turns: Sequence[UserTurn], views: Sequence[MessageView]
+) -> Mapping[str, Sequence[str]]:
+    """`records`, those of versions that named a message without an id by its position included."""
+    if not any(_OLD_KEY.fullmatch(str(key)) for key in records):
+        return records
+    known = dict(records)
+    for turn in turns:
+        old = f"{turn.position}:{_hash(strip_advice(views[turn.position].text))[:10]}"
+        if turn.key not in records and old in records:
+            known[turn.key] = records[old]
+    return known
+
+
 def loaded_skills(
     views: Sequence[MessageView], load_tool: str | None, end: int | None = None
 ) -> Mapping[str, tuple[LoadedMark, ...]]:
-    """Skills whose text stands in the messages, by id.
+    """Skills whose text stands in the messages, by id; see `load_marks`."""
+    found: dict[str, dict[LoadedMark, LoadedMark]] = {}
+    for mark in load_marks(views, load_tool, end):
+        same = found.setdefault(mark.skill_id, {})
+        if mark not in same or same[mark].chars < mark.chars:
+            same[mark] = mark
+    return {skill_id: tuple(marks.values()) for skill_id, marks in found.items()}
+
+
+def load_marks(
+    views: Sequence[MessageView], load_tool: str | None, end: int | None = None
+) -> Iterator[LoadedMark]:
+    """Pages of skills that stand in the messages, in their order.
 
     Only results of the load tool count where the tool's name can be told, so that another tool
-    cannot pretend.
+    cannot pretend. Agents of the ReAct kind keep what their tools said in a text of their own.
 
     Args:
         views: The messages.
         load_tool: Name of the load tool.
         end: Look at ``views[:end]`` only.
     """
-    found: dict[str, dict[LoadedMark, None]] = {}
-    for view in views[:end]:
-        if view.role != "tool" or view.tool_name not in ("", load_tool):
-            continue
-        match = _LOADED.match(view.text)
-        if match:
-            mark = LoadedMark(
-                _read(match["id"]),
-                match["version"],
-                int(match["page"]),
-                int(match["pages"]),
-                _read(match["file"]) if match["file"] else None,
-            )
-            found.setdefault(mark.skill_id, {})[mark] = None
-    return {skill_id: tuple(marks) for skill_id, marks in found.items()}
+    for position, view in enumerate(views[:end]):
+        if view.role == "tool" and view.tool_name in ("", load_tool):
+            mark = _mark_at(view.text, 0, position, len(view.text))
+            if mark:
+                yield mark
+        elif view.role == "assistant" and _OBSERVED in view.text:
+            for match in _ACTION.finditer(view.text):
+                stop = view.text.find(_THOUGHT, match.end())
+                stop = len(view.text) if stop < 0 else stop
+                mark = _mark_at(view.text, match.end(), position, stop)
+                if mark and match[1] == load_tool:
+                    yield mark
+
+
+def _mark_at(text: str, start: int, position: int, stop: int) -> LoadedMark | None:
+    """The mark that stands at `start`, the page behind it reaching to `stop` at most."""
+    match = _LOADED.match(text, start)
+    if match is None:
+        return None
+    return LoadedMark(
+        _read(match["id"]),
+        match["version"],
+        int(match["page"]),
+        int(match["pages"]),
+        _read(match["file"]) if match["file"] else None,
+        position,
+        max(stop - match.end(), 0),
+    )
 
 
 def _written(name: str) -> str:
@@ -175,12 +238,20 @@ def _next_speakers(views: Sequence[MessageView]) -> list[str]:
     return roles[::-1]
 
 
-def _key(message_id: str, position: int, text: str, taken: Collection[str]) -> str:
+def _key(message_id: str, position: int, before: str, text: str, taken: Collection[str]) -> str:
     """A key that is short, unique in its conversation and fit for any store."""
     fit = len(message_id) <= KEY_CHARS and message_id.isprintable()  # lone surrogates are not
     if message_id and fit and message_id not in taken:
         return message_id
-    return f"{position}:{_hash(text)[:10]}"
+    key = _hash(f"{before[-KEY_BEFORE_CHARS:]}\x00{text}")[:10]
+    return f"{position}:{key}" if key in taken else key
+
+
+def _said_again(views: Sequence[MessageView], view: MessageView, key: str) -> bool:
+    """Another message may have the key as well, so that what is known by it may be that one's."""
+    if key == view.id:
+        return sum(other.id == key for other in views) > 1
+    return sum(other.role == "user" and other.text == view.text for other in views) > 1
 
 
 def _tail(said: Iterable[str], limit: int) -> str:
