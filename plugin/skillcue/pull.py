@@ -203,7 +203,8 @@ class PullTools:
             "file": loaded.file,
         }
         seen = loaded_skills(view_messages(messages), self.load_name) if messages else {}
-        if mark in seen.get(mark.skill_id, ()):
+        # A result that was cut to its first lines does not hold the text any more.
+        if any(m == mark and m.chars >= loaded.shown for m in seen.get(mark.skill_id, ())):
             return ToolAnswer(
                 f"{escape(loaded.skill.name)} is already loaded: its text (version "
                 f"{mark.version}, page {loaded.page} of {loaded.pages}) stands above, unchanged. "

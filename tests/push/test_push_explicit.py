@@ -317,6 +317,32 @@ def test_no_more_are_offered_than_the_setting_says_and_the_rest_is_told(folder):
     assert told["beta-two"] == "more were named than are offered"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't, under any circumstances, use pdf-forms",
+        "Do not, please, use the pdf-forms skill",
+        "never, ever, use /pdf-forms",
+        "Don't (under any circumstances) use pdf-forms",
+    ],
+)
+def test_words_between_commas_do_not_end_a_negation(find, text):
+    assert named(text, find) == ([], ["pdf-forms"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, in that case, use pdf-forms",
+        "don't worry, use pdf-forms",
+        "don't, in my opinion, hesitate to use pdf-forms",
+        "Don't wait, please, use pdf-forms",
+    ],
+)
+def test_other_words_between_commas_do(find, text):
+    assert named(text, find) == (["pdf-forms"], [])
+
+
 def test_a_refused_skill_is_not_offered_by_its_score_either(garden):
     text = "Prune side shoots of tomato plants on a trellis"
     assert names(advise(SkillCue(garden), text)) == ["tomato-pruning"]

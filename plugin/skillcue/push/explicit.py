@@ -71,6 +71,12 @@ _NEGATION = re.compile(
     r"|sans|sin)\b",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r"\s*+[,(\u2013\u2014-]\s*+(?:please|ever|again|under|in|on|at|for|by|bitte|unter|auf|sous|en|bajo)\b"
+    r"[^,()\u2013\u2014.!?;:\n]{0,40}+[,)\u2013\u2014-]",
+    re.IGNORECASE,
+)
+"""Words between commas right behind a verb's negation: they do not end it."""
 _SENTENCE_END = re.compile(r"[!?;\n\u3002\uff01\uff1f]|\.(?!\w)")
 _TAKEN_BACK = re.compile(
     rf"[,:\u2013\u2014]\s*(?:\w+\s+){{0,2}}(?:{_USE})|\b(?:but|instead|sondern|aber|mais|sino|pero|forget"
@@ -209,6 +215,8 @@ def _refused(text: str, mention: _Mention) -> bool:
     since = max(0, mention.start - NEGATION_CHARS)
     for match in _NEGATION.finditer(text, since, mention.start):
         between = text[match.end() : mention.start]
+        if match["verb"] and match["verb"].lower() != "no":  # "no, in that case, use it"
+            between = _ASIDE.sub(" ", between, count=1) if _ASIDE.match(between) else between
         if _SENTENCE_END.search(between) or _TAKEN_BACK.search(between):
             continue
         if _WHY.search(text, since, match.start()):  # "why not use it" asks for it
