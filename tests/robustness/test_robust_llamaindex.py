@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,10 @@ def agent_of(cue: SkillCue, llm: StrictLlm) -> Any:
     return with_skills(FunctionAgent(llm=llm, system_prompt="SYS"), cue)
 
 
-def memory_of(tokens: int = ROOMY) -> ChatMemoryBuffer:
-    return ChatMemoryBuffer.from_defaults(token_limit=tokens)
+def memory_of(
+    tokens: int = ROOMY, messages: Sequence[ChatMessage] | None = None
+) -> ChatMemoryBuffer:
+    return ChatMemoryBuffer.from_defaults(list(messages or ()), token_limit=tokens)
 
 
 def spoken(request: Sequence[ChatMessage]) -> list[tuple[str, str]]:
@@ -115,20 +118,19 @@ async def test_a_memory_that_is_flushed_all_the_time(garden, every):
 
 
 RESUME = """
-import asyncio, json, sys
+import asyncio, json, pickle, sys
 from pathlib import Path
 import test_robust_llamaindex as here
-from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import Context, JsonSerializer
 from skillcue import SkillCue
 
 async def main(kept, folder, text):
-    data = json.loads(Path(kept).read_text("utf-8"))
+    state, messages = pickle.loads(Path(kept).read_bytes())
     llm = here.llm_that(3)
     with SkillCue(folder, mode="bm25", push=here.TIGHT, recheck="manual") as cue:
         agent = here.agent_of(cue, llm)
-        ctx = Context.from_dict(agent, data["ctx"], JsonSerializer())
-        memory = ChatMemoryBuffer.from_dict(data["memory"])
+        ctx = Context.from_dict(agent, state, JsonSerializer())
+        memory = here.memory_of(messages=messages)
         await agent.run(text, ctx=ctx, memory=memory)
         return [[here.wire(r) for r in llm.requests], await here.stored(ctx)]
 
@@ -144,9 +146,8 @@ async def test_a_thread_that_a_new_process_resumes(cue, garden, tmp_path, new_pr
     ctx = Context(agent)
     for turn in range(22):
         await agent.run(f"{TASKS[turn % 8]} ({turn})", ctx=ctx, memory=memory)
-    kept = tmp_path / "kept.json"
-    state = {"ctx": ctx.to_dict(JsonSerializer()), "memory": memory.to_dict()}
-    kept.write_text(json.dumps(state), "utf-8")
+    kept = tmp_path / "kept"
+    kept.write_bytes(pickle.dumps((ctx.to_dict(JsonSerializer()), memory.get_all())))
     begun = len(llm.requests)
     await agent.run(TASKS[6], ctx=ctx, memory=memory)
     expected = [[wire(request) for request in llm.requests[begun:]], await stored(ctx)]
@@ -162,7 +163,7 @@ async def test_a_fork_goes_its_own_way(cue):
         await agent.run(f"{TASKS[turn]} ({turn})", ctx=ctx, memory=memory)
     common = wire(llm.requests[-1])
     fork = Context.from_dict(agent, ctx.to_dict(JsonSerializer()), JsonSerializer())
-    copy = ChatMemoryBuffer.from_dict(memory.to_dict())
+    copy = memory_of(messages=memory.get_all())
     for number, (context, kept) in enumerate([(ctx, memory), (fork, copy)] * 2):
         await agent.run(f"{TASKS[6 + number % 2]} {number}", ctx=context, memory=kept)
     branches = [wire(request) for request in llm.requests[-4:]]
