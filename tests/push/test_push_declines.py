@@ -174,9 +174,24 @@ def test_an_offer_whose_outcome_nobody_saw_is_not_a_decline(cue):
     said = chat(*ALTERNATING[:3])
     records = plans(lambda: cue.advisor("skill_load"), said)[-1].records  # offered twice
     summary = Said("user", "The user asked about plants.", made=True)
-    later = [summary, assistant(), user(TOMATO, id="m9")]
+    later = [summary, assistant(), user("Thanks!", id="m9")]
     plan = cue.advisor("skill_load").plan(FRAMEWORKS[0].messages(later), records=records)
+    later += [assistant(), user(TOMATO, id="m10")]
+    plan = cue.advisor("skill_load").plan(FRAMEWORKS[0].messages(later), records=plan.records)
     assert names(plan) == ["tomato-pruning"]
+
+
+def test_equal_messages_without_ids_and_unequal_pasts(cue):
+    """Two threads that were summarised to the same words share no decision."""
+    records = plans(lambda: cue.advisor("skill_load"), chat(*ALTERNATING[:4], "Thanks!"))[
+        -1
+    ].records
+    messages = [{"role": "user", "content": TOMATO}]
+    advisor = cue.advisor("skill_load")
+    assert names(advisor.plan(messages)) == ["tomato-pruning"]
+    declined = {DECLINED_KEY: records[DECLINED_KEY]}
+    assert names(advisor.plan(messages, records=declined)) == []
+    assert names(advisor.plan(messages)) == ["tomato-pruning"]
 
 
 def test_without_a_load_tool_nothing_is_counted(cue):

@@ -93,14 +93,17 @@ def stored(saver: Any, thread: str = "1") -> dict[str, list[str]]:
 @both
 @pytest.mark.parametrize("every", [0, 3])
 def test_two_hundred_turns(garden, build, every):
-    """No repeat in any request, nothing that grows, and few breaks of the prefix."""
+    """No repeat in any request, nothing that grows, and few breaks of the prefix.
+
+    Everything is asked twice in a row.
+    """
     saver, model = InMemorySaver(), model_that(every)
     sizes, declined = [], {}
     with SkillCue(garden, mode="bm25", push=TIGHT, recheck="manual") as cue:
         app = build(cue, model, saver)
         for turn in range(200):
             before = len(model.requests)
-            app.invoke(say(f"{TASKS[turn * 3 % 8]} ({turn})"), config())
+            app.invoke(say(f"{TASKS[turn // 2 * 3 % 8]} ({turn})"), config())
             asked = str(model.requests[before][-1].content)
             took = len(model.requests) > before + 1
             for name in offered_names(asked):

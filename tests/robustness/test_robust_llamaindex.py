@@ -73,14 +73,17 @@ def cue(garden):
 
 @pytest.mark.parametrize("every", [0, 3])
 async def test_two_hundred_turns(cue, every):
-    """No repeat in any request, nothing that grows, and few breaks of the prefix."""
+    """No repeat in any request, nothing that grows, and few breaks of the prefix.
+
+    Everything is asked twice in a row.
+    """
     llm = llm_that(every)
     agent, memory = agent_of(cue, llm), memory_of()
     ctx = Context(agent)
     sizes, declined = [], {}
     for turn in range(200):
         before = len(llm.requests)
-        await agent.run(f"{TASKS[turn * 3 % 8]} ({turn})", ctx=ctx, memory=memory)
+        await agent.run(f"{TASKS[turn // 2 * 3 % 8]} ({turn})", ctx=ctx, memory=memory)
         took = len(llm.requests) > before + 1
         for name in offered_names(llm.requests[before][-1].content or ""):
             declined[name] = 0 if took else declined.get(name, 0) + 1
@@ -214,12 +217,13 @@ async def test_twenty_conversations_at_once_send_what_each_sends_alone(garden):
 async def test_what_a_react_agent_loaded_in_an_earlier_turn_is_not_offered_again(garden):
     load = 'Thought: I need it.\nAction: skill_load\nAction Input: {"name": "tomato-pruning"}'
     answer = "Thought: I can answer without using any more tools.\nAnswer: Done."
-    llm = StrictLlm(script=[load, answer, answer], function_calling=False, strict=False)
+    llm = StrictLlm(script=[load, answer, answer, answer], function_calling=False, strict=False)
     push = PushSettings(tokens_replayed=1)  # advice of earlier turns is gone at once
     with SkillCue(garden, mode="bm25", push=push, recheck="manual") as cue:
         agent, memory = with_skills(ReActAgent(llm=llm), cue), memory_of()
         ctx = Context(agent)
         await agent.run(TASKS[0], ctx=ctx, memory=memory)
+        await agent.run(TASKS[1], ctx=ctx, memory=memory)
         await agent.run(f"{TASKS[0]} Again.", ctx=ctx, memory=memory)
     last = [m for m in llm.requests[-1] if m.role.value == "user"][-1]
     assert "Again." in (last.content or "")
