@@ -1,4 +1,4 @@
-"""The one key a thread persists: ``{message id: [mode, skill id, ...]}``, under a kilobyte."""
+"""The one key a thread persists: what its turns were offered, what it declined; a kilobyte."""
 
 from __future__ import annotations
 
