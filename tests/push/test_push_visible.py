@@ -187,7 +187,7 @@ def test_records_of_an_earlier_version_are_read(cue):
 # user messages in a row
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS, ids=repr)
+@pytest.mark.parametrize("framework", FRAMEWORKS[:2], ids=repr)  # LlamaIndex has no ids
 def test_advice_stays_with_a_message_that_was_sent_before(cue, framework):
     """The model call failed, or the user said more before it answered."""
     said = [user(TOMATO, id="m1"), user("I mean the ones in pots", id="m2")]

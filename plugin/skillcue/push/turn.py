@@ -113,7 +113,7 @@ def user_turns(
         run.append(text)
         key = _key(view.id, position, before, text, keys)
         before = text
-        if speaks_next == "user" and (key not in known or _said_again(views, view, key)):
+        if speaks_next == "user" and not _was_sent(views, view.id, key, known):
             continue
         keys.add(key)
         written = "\n".join(part for part in run if part.strip())
@@ -247,11 +247,13 @@ def _key(message_id: str, position: int, before: str, text: str, taken: Collecti
     return f"{position}:{key}" if key in taken else key
 
 
-def _said_again(views: Sequence[MessageView], view: MessageView, key: str) -> bool:
-    """Another message may have the key as well, so that what is known by it may be that one's."""
-    if key == view.id:
-        return sum(other.id == key for other in views) > 1
-    return sum(other.role == "user" and other.text == view.text for other in views) > 1
+def _was_sent(
+    views: Sequence[MessageView], message_id: str, key: str, known: Collection[str]
+) -> bool:
+    """A request was made for the message: its id is known, and no other message has it."""
+    if key != message_id or key not in known:
+        return False
+    return sum(view.id == key for view in views) == 1
 
 
 def _tail(said: Iterable[str], limit: int) -> str:
