@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 from support.evaluations import evaluate, hostile_document, load, write_lines, write_qrels
 
-from skillcue.evaluation import report
-from skillcue.evaluation.report import CHARS_SHOWN, QUERIES_SHOWN, render_report
+from skillcue.evaluation.report import CHARS_SHOWN, PARTS, QUERIES_SHOWN, render_report
+from skillcue.pages.render import page_script
 
 
 class Elements(HTMLParser):
@@ -70,7 +70,7 @@ def test_what_looks_like_a_slot_in_the_data_is_no_slot(folder):
 
 def test_the_script_never_makes_markup_of_text():
     """Everything goes through text nodes and attributes of elements that it makes itself."""
-    script = report._part("page.js")
+    script = page_script(PARTS)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", script)
     assert not re.search(r"\bfetch\(|XMLHttpRequest|import\(|WebSocket|sendBeacon", script)
 

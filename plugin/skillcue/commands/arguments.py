@@ -119,6 +119,7 @@ def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
         """\
   skillcue explain "fill in a form" --skills examples/skills
   skillcue explain --conversation examples/conversations/month-end.json
+  skillcue explain --conversation talk.json --html talk.html
 """,
     )
     what = parser.add_mutually_exclusive_group(required=True)
@@ -130,6 +131,11 @@ def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
     _retrieval_options(parser)
     parser.add_argument(
         "--k", type=int, default=3, metavar="N", help="number of hits explained (default: 3)"
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="draw the conversation as a page, one file that loads nothing",
     )
 
 

@@ -8,17 +8,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillcue.push.messages import view_messages
+from skillcue.push.messages import MessageView, view_messages
 from skillcue.push.turn import user_turns
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["CONVERSATION_BYTES", "Conversation", "read_conversation"]
+__all__ = ["CONVERSATION_BYTES", "Conversation", "Said", "read_conversation"]
 
 CONVERSATION_BYTES = 8 * 1024 * 1024
 """Largest conversation file, bytes."""
 ROLES = ("assistant", "developer", "system", "tool", "user")
 
 _FORM = 'The form is {"messages": [{"role": "user", "content": "..."}, ...]}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A user turn in a conversation.
+
+    Attributes:
+        position: Index of its last message.
+        text: What the user wrote.
+        replies: (role, text) of what follows before the next user turn.
+    """
+
+    position: int
+    text: str
+    replies: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +48,25 @@ class Conversation:
     title: str
     messages: tuple[Mapping[str, Any], ...]
 
+    def said(self) -> list[Said]:
+        """Each user turn that holds text, with what was answered to it."""
+        views = view_messages(self.messages)
+        turns = user_turns(views, context_chars=0)
+        # A turn may be several messages in a row; answers end where the next run begins.
+        ends = [_run_start(views, turn.position) for turn in turns[1:]] + [len(views)]
+        return [
+            Said(
+                turn.position,
+                turn.text,
+                tuple((v.role, v.text) for v in views[turn.position + 1 : end] if v.text.strip()),
+            )
+            for turn, end in zip(turns, ends, strict=True)
+            if turn.text.strip()
+        ]
+
     def user_turns(self) -> list[tuple[int, str]]:
         """(index of its last message, text) of each user turn that holds text."""
-        turns = user_turns(view_messages(self.messages), context_chars=0)
-        return [(turn.position, turn.text) for turn in turns if turn.text.strip()]
+        return [(turn.position, turn.text) for turn in self.said()]
 
 
 def read_conversation(path: str | Path) -> Conversation:
@@ -57,6 +87,13 @@ def read_conversation(path: str | Path) -> Conversation:
     if not conversation.user_turns():
         raise ConfigurationError(f"{path} holds no user message with text.", _FORM)
     return conversation
+
+
+def _run_start(views: Sequence[MessageView], last: int) -> int:
+    """Index of the first message of the run of user messages that ends at `last`."""
+    while last > 0 and views[last - 1].role == "user" and not views[last - 1].system_made:
+        last -= 1
+    return last
 
 
 def _parsed(path: Path) -> Any:

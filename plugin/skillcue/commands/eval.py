@@ -29,6 +29,7 @@ from skillcue.evaluation.outcomes import read_outcomes
 from skillcue.evaluation.runner import RunSettings, run_modes
 from skillcue.evaluation.table import show_document
 from skillcue.extras import require
+from skillcue.pages.render import check_writable, write_whole
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
@@ -45,16 +46,17 @@ def run(args: Namespace) -> int:
     """Evaluate, print the table or JSON, write the files that were asked for."""
     require("ir_measures", "ir_measures", "eval")  # before minutes are spent on searching
     modes, baseline = _modes(args)
-    _check_outputs(args)
+    for named in (args.json, args.html):
+        check_writable(named if named != "-" else None)
     document = _evaluated(args, modes, baseline)
     if args.html:
         from skillcue.evaluation.report import render_report
 
-        _write(args.html, render_report(document))
+        write_whole(args.html, render_report(document))
     if args.json == "-":
         write_json(document)
     elif args.json:
-        _write(args.json, json.dumps(document, indent=1) + "\n")
+        write_whole(args.json, json.dumps(document, indent=1) + "\n")
     if args.json != "-":
         show_document(Screen(), document)
     _note_problems(document)
@@ -129,28 +131,6 @@ def _choice(args: Namespace) -> FileChoice:
         distractors=path(args.distractors),
         skills=tuple(args.skills),
     )
-
-
-def _check_outputs(args: Namespace) -> None:
-    """Find out now, not after the work, that there is no such folder."""
-    for named in (args.json, args.html):
-        if named and named != "-" and not Path(named).absolute().parent.is_dir():
-            raise ConfigurationError(
-                f"{named} cannot be written: there is no such folder.", "Make the folder first."
-            )
-
-
-def _write(named: str, text: str) -> None:
-    """Write a file whole or not at all."""
-    path = Path(named)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_text(text, "utf-8", "backslashreplace")  # names of files may be no UTF-8
-        part.replace(path)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{named} cannot be written: {error.strerror or error}.", "Choose another path."
-        ) from error
 
 
 def _note_problems(document: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skillcue.commands.conversation import Conversation, read_conversation
+from skillcue.commands.conversation_page import conversation_data, render_conversation
 from skillcue.commands.library import Opened, open_indexed
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import advice_record, hit_record
@@ -17,6 +18,7 @@ from skillcue.commands.signals import (
     meaning,
     stronger_in,
 )
+from skillcue.pages.render import check_writable, write_whole
 from skillcue.push.budget import shorten
 from skillcue_hooks import Advice, Hit, Ranking
 from skillcue_hooks.errors import ConfigurationError
@@ -32,6 +34,7 @@ USER_CHARS = 200
 def run(args: Namespace) -> int:
     """Explain a query, or each user turn of a conversation; 1 for an empty library."""
     conversation = read_conversation(args.conversation) if args.conversation else None
+    _check_html(args)
     if conversation is None and not args.query.strip():
         raise ConfigurationError("The query is empty.", 'Say what you ask: "merge two pdfs".')
     with open_indexed(args) as library:
@@ -111,22 +114,33 @@ def _document(
     }
 
 
+def _check_html(args: Namespace) -> None:
+    if args.html and not args.conversation:
+        raise ConfigurationError("--html draws a conversation.", "Add --conversation FILE.")
+    check_writable(args.html)
+
+
 def _explain_turns(args: Namespace, library: Opened, conversation: Conversation) -> None:
     turns = [
-        (text, library.cue.advise(conversation.messages[: position + 1], mode=args.mode))
-        for position, text in conversation.user_turns()
+        (turn, library.cue.advise(conversation.messages[: turn.position + 1], mode=args.mode))
+        for turn in conversation.said()
     ]
+    if args.html:
+        pages = [(turn.text, advice, turn.replies) for turn, advice in turns]
+        skills = len(library.cue.snapshot().library.skills)
+        data = conversation_data(conversation.title, library.where, skills, pages)
+        write_whole(args.html, render_conversation(data))
     if args.json:
         records = [
-            {"turn": number, "user": text, "push": advice_record(advice)}
-            for number, (text, advice) in enumerate(turns, 1)
+            {"turn": number, "user": turn.text, "push": advice_record(advice)}
+            for number, (turn, advice) in enumerate(turns, 1)
         ]
         write_json({"title": conversation.title, "turns": records})
         return
     screen = Screen()
     screen.show(f"{conversation.title}: {len(turns)} user turns")
-    for number, (text, advice) in enumerate(turns, 1):
-        flat = " ".join(text.split())
+    for number, (turn, advice) in enumerate(turns, 1):
+        flat = " ".join(turn.text.split())
         screen.heading(f"turn {number}")
         screen.show(fields([("user", shorten(flat, USER_CHARS))]), _decision(advice))
 
