@@ -25,6 +25,7 @@ from skillcue.push.advisor import Advisor
 from skillcue.push.settings import PushSettings
 from skillcue.registry import registered_factories
 from skillcue.sources import SourceSpec, open_sources
+from skillcue.traces.settings import TraceSpec, trace_settings
 from skillcue_hooks.contracts import (
     Advice,
     Diagnostic,
@@ -45,6 +46,7 @@ from skillcue_hooks.errors import (
 from skillcue_hooks.manager import build_manager
 
 if TYPE_CHECKING:
+    from skillcue.traces.observer import TraceObserver
     from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
@@ -87,6 +89,9 @@ class SkillCue:
         block_plugins: Names of plugins that are not loaded.
         recheck: When files are looked at again: ``auto`` before every turn while that is quick,
             else in the background; ``always``; ``background``; ``manual`` (only `refresh`).
+        traces: Record every decision of push and what was loaded after it: a file, an object
+            with ``write(record)``, or `TraceSettings`. Without message texts unless those say so.
+        shadow: Push decides and records, and adds nothing to any request. Pull is as always.
 
     Raises:
         LibraryNotFoundError: A source does not exist.
@@ -120,6 +125,8 @@ class SkillCue:
         plugins: Sequence[object] = (),
         block_plugins: Sequence[str] = (),
         recheck: Literal["auto", "always", "background", "manual"] = "auto",
+        traces: TraceSpec | None = None,
+        shadow: bool = False,
         **unknown: Any,
     ) -> None:
         if unknown:
@@ -129,10 +136,16 @@ class SkillCue:
             raise ConfigurationError(f"trust is {trust!r}.", 'Use "trusted" or "untrusted".')
         if bodies not in ("lexical", "all"):
             raise ConfigurationError(f"bodies is {bodies!r}.", 'Use "lexical" or "all".')
+        if not isinstance(shadow, bool):
+            raise ConfigurationError(f"shadow is {shadow!r}.", "Use True or False.")
         _check_types(push, modes, plugins, block_plugins)
-        self.plugins = build_manager(builtin.plugins(), plugins, block_plugins)
-        self.nudge = nudge
         self.push = push or PushSettings()
+        self.shadow = shadow
+        self._generation: str | None = None  # of the newest snapshot that anyone was given
+        self._traces = self._observer(traces)
+        recording = {"traces": self._traces} if self._traces else {}
+        self.plugins = build_manager({**builtin.plugins(), **recording}, plugins, block_plugins)
+        self.nudge = nudge
         self.default_mode = mode
         self._strict = strict
         store, cache_dir = open_cache(cache)
@@ -152,7 +165,6 @@ class SkillCue:
             recheck=recheck,
         )
         self._scopes = SettledScopes()
-        self._generation: str | None = None  # of the newest snapshot that anyone was given
         self._advisor = Advisor(self, self.push, "skill_load")
         if wait:
             self.wait_ready()
@@ -279,7 +291,7 @@ class SkillCue:
         Args:
             load_tool: Name of the load tool the agent has, None when it has none.
         """
-        return Advisor(self, self.push, load_tool)
+        return Advisor(self, self.push, load_tool, shadow=self.shadow)
 
     def attach(self, target: Any, **options: Any) -> Any:
         """Insert the pull tools and the push advisor into an agent.
@@ -359,9 +371,11 @@ class SkillCue:
         return self._engine.progress(self.default_mode, self.snapshot().library)
 
     def close(self) -> None:
-        """Stop background work and release the cache."""
+        """Stop background work and release the cache and the traces."""
         self._live.close()
         self._engine.close()
+        if self._traces is not None:
+            self._traces.close()
 
     def __enter__(self) -> Self:
         return self
@@ -387,6 +401,18 @@ class SkillCue:
     async def aadvise(self, messages: Sequence[Any], *args: Any, **kwargs: Any) -> Advice:
         """`advise` off the event loop."""
         return await asyncio.to_thread(self.advise, messages, *args, **kwargs)
+
+    def _observer(self, traces: TraceSpec | None) -> TraceObserver | None:
+        if traces is None:
+            return None
+        from skillcue.traces.observer import TraceObserver
+
+        return TraceObserver(
+            trace_settings(traces),
+            context_chars=self.push.context_chars,
+            generation=lambda: self._generation or "",
+            shadow=self.shadow,
+        )
 
     # what push builds on (`skillcue.push.decide.PushHost`)
 

@@ -62,6 +62,7 @@ def advice_event(plan: Plan) -> dict[str, Any]:
         "threshold": round(advice.threshold, 4),
         "reason": advice.reason,
         "elapsed_ms": round(advice.elapsed_s * 1000, 3),
+        "shadow": plan.shadow,
     }
 
 

@@ -49,6 +49,7 @@ class SkillAdviceEvent(Event):
         threshold: What it had to reach.
         reason: One sentence: why it spoke or stayed silent.
         elapsed_ms: Time spent, milliseconds.
+        shadow: It was decided and not shown to the model.
     """
 
     type: Literal["skill_advice"] = "skill_advice"
@@ -61,6 +62,7 @@ class SkillAdviceEvent(Event):
     threshold: float
     reason: str
     elapsed_ms: float
+    shadow: bool = False
 
     @classmethod
     def of(cls, plan: Plan) -> SkillAdviceEvent:
@@ -76,6 +78,7 @@ class SkillAdviceEvent(Event):
             threshold=round(advice.threshold, 4),
             reason=advice.reason,
             elapsed_ms=round(advice.elapsed_s * 1000, 3),
+            shadow=plan.shadow,
         )
 
 

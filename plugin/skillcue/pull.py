@@ -16,6 +16,7 @@ from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.push.messages import strip_advice, view_messages
 from skillcue.push.render import escape, escape_path
 from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded, skill_version
+from skillcue.traces.conversation import loading_in
 from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
 from skillcue_hooks.errors import SkillcueError, SkillLookupError, SkillNotFoundError
 
@@ -193,7 +194,8 @@ class PullTools:
     ) -> ToolAnswer:
         wanted = _text("name", name)
         beside = str(file).strip() or None if file is not None else None
-        loaded = self._found(wanted, beside, _whole("page", page, 1), run_context)
+        with loading_in(messages):
+            loaded = self._found(wanted, beside, _whole("page", page, 1), run_context)
         mark = _mark(loaded)
         data = {
             "skill": loaded.skill.id,

@@ -60,7 +60,7 @@ class Conversation:
                 turn.text,
                 tuple((v.role, v.text) for v in views[turn.position + 1 : end] if v.text.strip()),
             )
-            for turn, end in zip(turns, ends, strict=True)
+            for turn, end in zip(turns, ends, strict=False)
             if turn.text.strip()
         ]
 

@@ -58,12 +58,14 @@ class Plan:
         records: What the thread may persist.
         advice: The decision on the newest user turn.
         fresh: That decision was made just now, not replayed.
+        shadow: Nothing is to be added, whatever was decided.
     """
 
     placements: tuple[tuple[int, str], ...] = ()
     records: Mapping[str, list[str]] = field(default_factory=dict)
     advice: Advice = field(default_factory=lambda: Advice("abstain", reason=NO_TURN))
     fresh: bool = False
+    shadow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,21 @@ class Advisor:
         host: Library, modes and search, usually a `SkillCue`.
         settings: Limits and thresholds.
         load_tool: Name of the load tool the agent really has; None when it has none.
+        shadow: Decide, and place nothing.
     """
 
-    def __init__(self, host: PushHost, settings: PushSettings, load_tool: str | None) -> None:
+    def __init__(
+        self,
+        host: PushHost,
+        settings: PushSettings,
+        load_tool: str | None,
+        *,
+        shadow: bool = False,
+    ) -> None:
         self._host = host
         self._settings = settings
         self._load_tool = load_tool
+        self._shadow = shadow
         self._memo = Memo(_KEYS_PER_TURN * settings.memo_turns)
         self._tags: tuple[str, dict[str, str]] = ("", {})  # of a library generation
 
@@ -184,10 +195,11 @@ class Advisor:
         if fresh:
             self._host.plugins.notify("skillcue_advised", advice=advice)
         return Plan(
-            placements=self._placements(turns, decisions),
+            placements=() if self._shadow else self._placements(turns, decisions),
             records=self._records(run, decisions),
             advice=advice,
             fresh=fresh,
+            shadow=self._shadow,
         )
 
     def _settle(self, run: _Run, index: int, before: Sequence[Decided]) -> tuple[Decided, bool]:

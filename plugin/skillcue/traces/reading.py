@@ -1,0 +1,154 @@
+"""Traces, read back: decided turns, each with what was loaded in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from skillcue.traces.records import SCHEMA
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["TracedTurn", "Traces", "join_records", "read_traces"]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTurn:
+    """One decided user turn.
+
+    Attributes:
+        id: Its id.
+        mode: The retrieval mode.
+        decision: ``offer``, ``load`` or ``abstain``.
+        confidence: The gate's number.
+        threshold: What it had to reach.
+        features: What the gate saw; empty for gates that do not say.
+        offered: Ids of the skills that were offered.
+        named: The user named a skill, which is offered without asking the gate.
+        candidates: Number of candidates.
+        degraded: A cheaper path answered, or push failed.
+        loaded: Ids of the skills that the agent loaded in this turn.
+    """
+
+    id: str
+    mode: str
+    decision: str
+    confidence: float
+    threshold: float
+    features: Mapping[str, float]
+    offered: tuple[str, ...]
+    named: bool
+    candidates: int
+    degraded: bool
+    loaded: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a file holds.
+
+    Attributes:
+        turns: In the order in which they were decided.
+        loaded: Ids of all skills that were loaded at all, in whatever turn.
+        skipped: Lines that are no record of this schema, such as one that was cut off.
+    """
+
+    turns: tuple[TracedTurn, ...]
+    loaded: frozenset[str]
+    skipped: int
+
+
+def read_traces(path: Path) -> Traces:
+    """The records of a file, those of ``NAME.1`` beside it before them.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+    older = path.with_name(f"{path.name}.1")
+    lines = [*(_lines(older) if older.is_file() else ()), *_lines(path)]
+    return join_records(map(_parsed, lines))
+
+
+def join_records(records: Iterable[Any]) -> Traces:
+    """Decisions with the loads that belong to them.
+
+    A load belongs to the newest turn of its id before it. A turn that was decided again in another
+    process is counted once, as it was decided last.
+
+    Args:
+        records: As they were written; anything else is counted as skipped.
+    """
+    turns: dict[str, TracedTurn] = {}
+    loaded: set[str] = set()
+    skipped = 0
+    for record in records:
+        made = _turn(record)
+        if made is not None:
+            before = turns.pop(made.id, None)
+            turns[made.id] = replace(made, loaded=before.loaded if before else frozenset())
+        elif _is(record, "load") and isinstance(record.get("skill"), str):
+            loaded.add(record["skill"])
+            turn = turns.get(str(record.get("turn")))
+            if turn is not None:
+                turns[turn.id] = replace(turn, loaded=turn.loaded | {record["skill"]})
+        else:
+            skipped += 1
+    return Traces(tuple(turns.values()), frozenset(loaded), skipped)
+
+
+def _is(record: Any, kind: str) -> bool:
+    return (
+        isinstance(record, Mapping)
+        and record.get("schema") == SCHEMA
+        and record.get("kind") == kind
+    )
+
+
+def _turn(record: Any) -> TracedTurn | None:
+    if not _is(record, "turn"):
+        return None
+    try:
+        return TracedTurn(
+            id=_text(record["turn"]),
+            mode=_text(record["mode"]),
+            decision=_text(record["decision"]),
+            confidence=float(record["confidence"]),
+            threshold=float(record["threshold"]),
+            features={str(name): float(v) for name, v in record["features"].items()},
+            offered=_texts(record["offered"]),
+            named=bool(record["named"]),
+            candidates=int(record["candidates"]),
+            degraded=bool(record["degraded"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(_text, values))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from (line for line in file if line.strip())
+    except OSError as error:
+        raise ConfigurationError(
+            f"The traces {path} cannot be read: {error.strerror or error}.",
+            "Name the file that SkillCue(..., traces=FILE) writes.",
+        ) from error
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
