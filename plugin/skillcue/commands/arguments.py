@@ -194,17 +194,19 @@ def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
         "eval",
-        "measure how well modes find the right skill on a dataset in BEIR layout",
+        "measure how well modes find the right skill, or how well push speaks and is silent",
         """\
   skillcue eval examples/evaluation --modes bm25,skillsight
   skillcue eval my-data --split dev --field short --context text --html report.html
   skillcue eval my-data --pool 34000 --distractors market.jsonl.gz --cache build/vectors
+  skillcue eval talks.jsonl --skills my-skills --modes bm25,skillsight --html push.html
 """,
     )
     parser.add_argument(
         "dataset",
         metavar="DATASET",
-        help="folder with corpus.jsonl, queries.jsonl and qrels.tsv (all may end in .gz)",
+        help="folder with corpus.jsonl, queries.jsonl and qrels.tsv (all may end in .gz); or a file "
+        "or folder of labelled conversations, on which push is measured",
     )
     parser.add_argument(
         "--modes",
@@ -257,6 +259,9 @@ def _eval_data(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder of SKILL.md files whose names the judgments use, instead of corpus.jsonl; "
         "may be repeated",
+    )
+    data.add_argument(
+        "--corpus", metavar="FILE", help="the skills as lines of JSON, where they stand elsewhere"
     )
     data.add_argument(
         "--outcomes",

@@ -22,14 +22,19 @@ from rich.progress import (
 
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
-from skillcue.evaluation.datasets import Reading, load_dataset
+from skillcue.evaluation.conversations import conversation_files, load_labelled
+from skillcue.evaluation.conversations_document import PushEvaluated, make_push_document
+from skillcue.evaluation.conversations_run import run_push
+from skillcue.evaluation.conversations_table import show_push_document
+from skillcue.evaluation.datasets import Reading, load_dataset, load_pool
 from skillcue.evaluation.document import Evaluated, make_document
-from skillcue.evaluation.layout import FileChoice, find_files
+from skillcue.evaluation.layout import FileChoice, find_files, find_pool
 from skillcue.evaluation.outcomes import read_outcomes
 from skillcue.evaluation.runner import RunSettings, run_modes
 from skillcue.evaluation.table import show_document
 from skillcue.extras import require
 from skillcue.pages.render import check_writable, write_whole
+from skillcue.push.settings import PushSettings
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
@@ -44,36 +49,59 @@ NAMES_SHOWN = 5
 
 def run(args: Namespace) -> int:
     """Evaluate, print the table or JSON, write the files that were asked for."""
-    require("ir_measures", "ir_measures", "eval")  # before minutes are spent on searching
     modes, baseline = _modes(args)
     for named in (args.json, args.html):
         check_writable(named if named != "-" else None)
+    labelled = conversation_files(Path(args.dataset))
+    if labelled:
+        _run_push(args, labelled, modes, baseline)
+        return 0
+    require("ir_measures", "ir_measures", "eval")  # before minutes are spent on searching
     document = _evaluated(args, modes, baseline)
     if args.html:
         from skillcue.evaluation.report import render_report
 
         write_whole(args.html, render_report(document))
-    if args.json == "-":
-        write_json(document)
-    elif args.json:
-        write_whole(args.json, json.dumps(document, indent=1) + "\n")
+    _write_json(args, document)
     if args.json != "-":
         show_document(Screen(), document)
     _note_problems(document)
     return 0
 
 
+def _run_push(args: Namespace, files: Sequence[Path], modes: list[str], baseline: str) -> None:
+    """Evaluate push on labelled conversations and requests."""
+    dataset = Path(args.dataset)
+    folder = dataset if dataset.is_dir() else dataset.parent
+    settings, push = _run_settings(args), PushSettings()
+    with _Bar(args.progress) as bar:
+        bar.update(f"reading {dataset}", 0, 0)
+        pool = load_pool(find_pool(folder, _choice(args)), _reading(args))
+        data = load_labelled(dataset.resolve().name, files, pool)
+        runs = run_push(data, modes, settings, push, bar.update)
+        bar.update("scoring", 0, 0)
+        document = make_push_document(PushEvaluated(data, settings, push, runs, baseline))
+    if args.html:
+        from skillcue.evaluation.conversations_report import render_push_report
+
+        write_whole(args.html, render_push_report(document))
+    _write_json(args, document)
+    if args.json != "-":
+        show_push_document(Screen(), document)
+    for note in document["dataset"]["notes"]:
+        print_note(note)
+
+
+def _write_json(args: Namespace, document: dict[str, Any]) -> None:
+    if args.json == "-":
+        write_json(document)
+    elif args.json:
+        write_whole(args.json, json.dumps(document, indent=1) + "\n")
+
+
 def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, Any]:
     files = find_files(Path(args.dataset), _choice(args))
-    reading = Reading(args.field, args.context, args.pool, args.bodies == "none")
-    settings = RunSettings(
-        k=args.k,
-        encoder=args.encoder,
-        bodies="all" if args.bodies == "all" else "lexical",
-        cross_encoder=args.cross_encoder,
-        modes=_mode_settings(args.setting),
-        cache=Path(args.cache) if args.cache else None,
-    )
+    reading, settings = _reading(args), _run_settings(args)
     with _Bar(args.progress) as bar:
         bar.update(f"reading {args.dataset}", 0, 0)
         dataset = load_dataset(files, reading)
@@ -84,6 +112,21 @@ def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, An
         return make_document(
             Evaluated(dataset, reading, settings, runs, baseline, snapshot, outcomes)
         )
+
+
+def _reading(args: Namespace) -> Reading:
+    return Reading(args.field, args.context, args.pool, args.bodies == "none")
+
+
+def _run_settings(args: Namespace) -> RunSettings:
+    return RunSettings(
+        k=args.k,
+        encoder=args.encoder,
+        bodies="all" if args.bodies == "all" else "lexical",
+        cross_encoder=args.cross_encoder,
+        modes=_mode_settings(args.setting),
+        cache=Path(args.cache) if args.cache else None,
+    )
 
 
 def _modes(args: Namespace) -> tuple[list[str], str]:
@@ -130,6 +173,7 @@ def _choice(args: Namespace) -> FileChoice:
         qrels=path(args.qrels),
         distractors=path(args.distractors),
         skills=tuple(args.skills),
+        corpus=path(args.corpus),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skillcue.evaluation.files import Judgment, Record, read_judgments, read_records
-from skillcue.evaluation.layout import DatasetFiles
+from skillcue.evaluation.layout import DatasetFiles, PoolFiles
 from skillcue.facade import SkillCue
 from skillcue.library.source import StaticSource
 from skillcue.sources import SourceSpec
@@ -17,7 +17,7 @@ from skillcue_hooks.contracts import Skill
 from skillcue_hooks.errors import ConfigurationError, closest_names
 from skillcue_hooks.fingerprint import fingerprint
 
-__all__ = ["Dataset", "Question", "Reading", "load_dataset"]
+__all__ = ["Dataset", "Pool", "Question", "Reading", "closest_cure", "load_dataset", "load_pool"]
 
 _UNFAIR = (
     "The judged skills have bodies and the distractors have none, which makes the judged ones "
@@ -88,10 +88,20 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
+class Pool:
+    """The skills that are searched.
+
+    Attributes:
+        sources: As `SkillCue` takes them.
+        skills: By id.
+        names: What judgments may say to the id of a skill.
+        distractors: How many of the skills are distractors.
+        notes: What a reader of the scores should know.
+    """
+
     sources: tuple[SourceSpec, ...]
     skills: Mapping[str, Skill]
-    names: Mapping[str, str]  # what judgments may say to the id of a skill
+    names: Mapping[str, str]
     distractors: int
     notes: tuple[str, ...]
 
@@ -105,7 +115,7 @@ def load_dataset(files: DatasetFiles, reading: Reading) -> Dataset:
         LibraryNotFoundError: A folder of skills does not exist.
     """
     judgments = read_judgments(files.qrels)
-    pool = _folders(files, reading) if files.skills else _corpus(files, reading)
+    pool = load_pool(files, reading)
     asked = _unique(read_records(files.queries))
     gold = _gold(judgments, asked, pool)
     questions = tuple(
@@ -136,7 +146,17 @@ def load_dataset(files: DatasetFiles, reading: Reading) -> Dataset:
     )
 
 
-def _corpus(files: DatasetFiles, reading: Reading) -> _Pool:
+def load_pool(files: PoolFiles, reading: Reading) -> Pool:
+    """Read the skills of a dataset.
+
+    Raises:
+        ConfigurationError: As `load_dataset`.
+        LibraryNotFoundError: A folder of skills does not exist.
+    """
+    return _folders(files, reading) if files.skills else _corpus(files, reading)
+
+
+def _corpus(files: PoolFiles, reading: Reading) -> Pool:
     assert files.corpus is not None
     records = _unique(read_records(files.corpus))
     judged = len(records)
@@ -152,10 +172,10 @@ def _corpus(files: DatasetFiles, reading: Reading) -> _Pool:
     pool = tuple(skills.values())
     source = StaticSource(files.folder.resolve().name, pool)
     notes = _about_bodies(pool[:judged], pool[judged:])
-    return _Pool((source,), skills, {name: name for name in skills}, wanted - judged, notes)
+    return Pool((source,), skills, {name: name for name in skills}, wanted - judged, notes)
 
 
-def _folders(files: DatasetFiles, reading: Reading) -> _Pool:
+def _folders(files: PoolFiles, reading: Reading) -> Pool:
     with SkillCue(list(files.skills), mode="bm25", cache=False, recheck="manual") as cue:
         snapshot = cue.snapshot()
     skills = {skill.id: skill for skill in snapshot.library.skills}
@@ -172,9 +192,9 @@ def _folders(files: DatasetFiles, reading: Reading) -> _Pool:
     problems = sum(item.severity == "error" for item in snapshot.diagnostics)
     notes = (f"{problems} skill files could not be read: see skillcue doctor.",) * bool(problems)
     if not reading.heads:
-        return _Pool(files.skills, skills, names, 0, notes)
+        return Pool(files.skills, skills, names, 0, notes)
     bare = {name: _without_body(skill) for name, skill in skills.items()}
-    return _Pool((StaticSource("heads", bare.values()),), bare, names, 0, notes)
+    return Pool((StaticSource("heads", bare.values()),), bare, names, 0, notes)
 
 
 def _add_distractors(records: dict[str, Record], path: Path, wanted: int) -> None:
@@ -189,7 +209,7 @@ def _add_distractors(records: dict[str, Record], path: Path, wanted: int) -> Non
         )
 
 
-def _distractor_file(files: DatasetFiles) -> Path:
+def _distractor_file(files: PoolFiles) -> Path:
     if len(files.distractors) == 1:
         return files.distractors[0]
     names = ", ".join(path.name for path in files.distractors)
@@ -238,21 +258,24 @@ def _add(records: dict[str, Record], record: Record) -> None:
 
 
 def _gold(
-    judgments: Iterable[Judgment], asked: Mapping[str, Record], pool: _Pool
+    judgments: Iterable[Judgment], asked: Mapping[str, Record], pool: Pool
 ) -> dict[str, dict[str, int]]:
     gold: dict[str, dict[str, int]] = {}
     for item in judgments:
         if item.query not in asked:
-            raise item.error(f"there is no query {item.query!r}.", _closest(item.query, asked))
+            raise item.error(f"there is no query {item.query!r}.", closest_cure(item.query, asked))
         skill = pool.names.get(item.skill)
         if skill is None:
-            raise item.error(f"there is no skill {item.skill!r}.", _closest(item.skill, pool.names))
+            raise item.error(
+                f"there is no skill {item.skill!r}.", closest_cure(item.skill, pool.names)
+            )
         if item.grade > 0:
             gold.setdefault(item.query, {})[skill] = item.grade
     return gold
 
 
-def _closest(name: str, known: Iterable[str]) -> str:
+def closest_cure(name: str, known: Iterable[str]) -> str:
+    """What to do about a name that is not known."""
     near = closest_names(name, known)
     return f"Closest: {', '.join(near)}." if near else "Nothing has a name like it."
 

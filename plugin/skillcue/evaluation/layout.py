@@ -18,7 +18,7 @@ from pathlib import Path
 
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["DatasetFiles", "FileChoice", "find_files"]
+__all__ = ["DatasetFiles", "FileChoice", "PoolFiles", "find_files", "find_pool"]
 
 _JSON_LINES = (".jsonl", ".jsonl.gz")
 _TABLES = (".tsv", ".tsv.gz")
@@ -34,6 +34,7 @@ class FileChoice:
         qrels: File of the judgments.
         distractors: File of further skills.
         skills: Folders of skills instead of a corpus file.
+        corpus: File of the skills.
     """
 
     split: str | None = None
@@ -41,27 +42,37 @@ class FileChoice:
     qrels: Path | None = None
     distractors: Path | None = None
     skills: tuple[str, ...] = ()
+    corpus: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetFiles:
-    """The files of a dataset.
+class PoolFiles:
+    """Where the skills of a dataset are.
 
     Attributes:
         folder: The dataset.
         corpus: Skills as lines of JSON; None where `skills` holds them.
         skills: Folders of SKILL.md files; empty where there is a corpus.
-        queries: Queries as lines of JSON.
-        qrels: Judgments.
         distractors: Files of further skills that there are.
     """
 
     folder: Path
     corpus: Path | None
     skills: tuple[str, ...]
+    distractors: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFiles(PoolFiles):
+    """The files of a dataset.
+
+    Attributes:
+        queries: Queries as lines of JSON.
+        qrels: Judgments.
+    """
+
     queries: Path
     qrels: Path
-    distractors: tuple[Path, ...]
 
 
 def find_files(folder: Path, choice: FileChoice) -> DatasetFiles:
@@ -73,25 +84,42 @@ def find_files(folder: Path, choice: FileChoice) -> DatasetFiles:
     """
     if not folder.is_dir():
         raise ConfigurationError(f"The dataset {folder} is no folder.", "Name a folder.")
-    skills = choice.skills or _named_skills(folder)
-    corpus = None if skills else _corpus(folder)
-    distractors = [_given(folder, choice.distractors)] if choice.distractors else None
+    pool = find_pool(folder, choice)
     return DatasetFiles(
+        pool.folder,
+        pool.corpus,
+        pool.skills,
+        pool.distractors,
+        _queries(folder, choice),
+        _qrels(folder, choice),
+    )
+
+
+def find_pool(folder: Path, choice: FileChoice) -> PoolFiles:
+    """Where the skills of the dataset in `folder` are.
+
+    Raises:
+        ConfigurationError: There are none, or several corpora.
+    """
+    skills = choice.skills or (() if choice.corpus else _named_skills(folder))
+    corpus = None if skills else _corpus(folder, choice)
+    distractors = [_given(folder, choice.distractors)] if choice.distractors else None
+    return PoolFiles(
         folder,
         corpus,
         skills,
-        _queries(folder, choice),
-        _qrels(folder, choice),
         tuple(distractors if distractors is not None else _distractors(folder)),
     )
 
 
-def _corpus(folder: Path) -> Path:
+def _corpus(folder: Path, choice: FileChoice) -> Path:
+    if choice.corpus:
+        return _given(folder, choice.corpus)
     found = _with_endings(folder, ["corpus"], _JSON_LINES)
     if not found:
         raise ConfigurationError(
             f"There is no corpus.jsonl in {folder}.",
-            "Write one, or name a folder of skills with --skills.",
+            "Write one, or name a folder with --skills or a file with --corpus.",
         )
     return _only(found, "corpora", "Keep one of them.")
 

@@ -18,6 +18,7 @@ from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.library.source import StaticSource
 from skillcue.push.budget import estimate_tokens
 from skillcue.push.render import advice_block, render_advice
+from skillcue.push.settings import PushSettings
 from skillcue.registry import Factory, registered_factories
 from skillcue.sources import SourceSpec
 from skillcue_hooks.contracts import Hit, Ranking
@@ -32,6 +33,9 @@ __all__ = [
     "ModeRun",
     "Progress",
     "RunSettings",
+    "checked_modes",
+    "make_ready",
+    "mode_cue",
     "run_modes",
 ]
 
@@ -121,22 +125,34 @@ def run_modes(
             ready.
         MissingExtraError: A mode needs a package that is not installed.
     """
+    encoder = checked_modes(modes, settings)
+    _know_words(dataset.questions)
+    runs = []
+    for mode in modes:
+        with mode_cue(dataset.sources, mode, settings, encoder) as cue:
+            runs.append(_run(cue, mode, dataset.questions, settings.k, progress))
+            snapshot = cue.snapshot()
+    return runs, snapshot
+
+
+def checked_modes(modes: Sequence[str], settings: RunSettings) -> Encoder:
+    """The encoder of all modes; what is missing for any mode shows before the first one runs.
+
+    Raises:
+        UnknownModeError: A mode is not registered.
+        ConfigurationError: A setting of a mode is wrong.
+        MissingExtraError: A mode needs a package that is not installed.
+    """
     plugins = build_manager(builtin.plugins())
     known = registered_factories(plugins, "mode")
     for mode in modes:
         if mode not in known:
             raise UnknownModeError(mode, known)
     encoder = _encoder(settings.encoder, registered_factories(plugins, "encoder"))
-    for mode in modes:  # what is missing for the last mode shows before the first one runs
-        with _cue([StaticSource("nothing", ())], mode, settings, encoder) as cue:
-            cue.wait_ready()
-    _know_words(dataset.questions)
-    runs = []
     for mode in modes:
-        with _cue(dataset.sources, mode, settings, encoder) as cue:
-            runs.append(_run(cue, mode, dataset.questions, settings.k, progress))
-            snapshot = cue.snapshot()
-    return runs, snapshot
+        with mode_cue([StaticSource("nothing", ())], mode, settings, encoder) as cue:
+            cue.wait_ready()
+    return encoder
 
 
 def _encoder(spec: str | None, registered: Mapping[str, Factory]) -> Encoder:
@@ -154,9 +170,14 @@ def _know_words(questions: Sequence[Question]) -> None:
         ANALYZER.counts(question.context)
 
 
-def _cue(
-    sources: Sequence[SourceSpec], mode: str, settings: RunSettings, encoder: Encoder
+def mode_cue(
+    sources: Sequence[SourceSpec],
+    mode: str,
+    settings: RunSettings,
+    encoder: Encoder,
+    push: PushSettings | None = None,
 ) -> SkillCue:
+    """The library as it is evaluated in one mode: nothing cached, files looked at once."""
     return SkillCue(
         list(sources),
         mode=mode,
@@ -166,6 +187,7 @@ def _cue(
         modes=settings.modes,
         cache=IndexOnly(settings.cache) if settings.cache else False,
         recheck="manual",
+        push=push,
     )
 
 
@@ -174,7 +196,7 @@ def _run(
 ) -> ModeRun:
     progress(f"indexing for {mode}", 0, 0)
     started = time.perf_counter()
-    _make_ready(cue, mode, progress)
+    make_ready(cue, mode, progress)
     index_seconds = time.perf_counter() - started
     for text in WARM_UP:
         cue.lookup(text, k=DEPTH, mode=mode)
@@ -199,7 +221,7 @@ def _run(
     )
 
 
-def _make_ready(cue: SkillCue, mode: str, progress: Progress) -> None:
+def make_ready(cue: SkillCue, mode: str, progress: Progress) -> None:
     """Build the index of a mode and wait until its answers are its own."""
     with ThreadPoolExecutor(1, "skillcue-eval") as pool:  # so that the bar moves meanwhile
         ready = pool.submit(cue.wait_ready)
