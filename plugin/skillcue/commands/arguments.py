@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     _load(commands)
     _doctor(commands)
     _eval(commands)
+    _calibrate(commands)
     _index(commands)
     _plugins(commands)
     return parser
@@ -314,6 +315,62 @@ def _eval_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--traceback", action="store_true", help="print the traceback of an error as well"
     )
+
+
+def _calibrate(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "calibrate",
+        "set how readily push speaks from what was recorded in use",
+        """\
+  skillcue calibrate --from traces.jsonl
+  skillcue calibrate --from traces.jsonl --labels outcomes.jsonl --max-false-push 0.1
+  skillcue calibrate --from traces.jsonl --skills my-skills --out gate.json --json
+
+SkillCue(..., traces="traces.jsonl") records; calibrated_gate("calibration.json") reads the result.
+""",
+    )
+    parser.add_argument(
+        "--from",
+        dest="traces",
+        required=True,
+        metavar="FILE",
+        help="the traces; FILE.1 beside it is read as well",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help='what is known better, lines of {"turn": id, "need": true or false}',
+    )
+    parser.add_argument(
+        "--max-false-push",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="share of turns that need no skill on which push may speak (default: 0.05)",
+    )
+    parser.add_argument(
+        "--mode", metavar="MODE", help="turns of this mode (default: the one with most of them)"
+    )
+    parser.add_argument(
+        "--out",
+        default="calibration.json",
+        metavar="FILE",
+        help="where the settings are written (default: calibration.json)",
+    )
+    parser.add_argument(
+        "--skills",
+        action="append",
+        metavar="FOLDER",
+        help="the library, to be told how many turns were decided over another state of it",
+    )
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="show a bar on a terminal while a large library is read",
+    )
+    _common_options(parser)
 
 
 def _index(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from skillcue.traces.identity import turn_id, turn_ids
 from skillcue.traces.settings import TraceSettings, TraceSink
+from skillcue.traces.settings_file import calibrated_gate
 
-__all__ = ["TraceSettings", "TraceSink", "turn_id", "turn_ids"]
+__all__ = ["TraceSettings", "TraceSink", "calibrated_gate", "turn_id", "turn_ids"]

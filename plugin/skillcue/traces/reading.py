@@ -29,6 +29,7 @@ class TracedTurn:
         named: The user named a skill, which is offered without asking the gate.
         candidates: Number of candidates.
         degraded: A cheaper path answered, or push failed.
+        generation: Of the library.
         loaded: Ids of the skills that the agent loaded in this turn.
     """
 
@@ -42,6 +43,7 @@ class TracedTurn:
     named: bool
     candidates: int
     degraded: bool
+    generation: str
     loaded: frozenset[str] = frozenset()
 
 
@@ -121,6 +123,7 @@ def _turn(record: Any) -> TracedTurn | None:
             named=bool(record["named"]),
             candidates=int(record["candidates"]),
             degraded=bool(record["degraded"]),
+            generation=_text(record["generation"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -1,0 +1,104 @@
+"""What recorded turns say about whether advice was needed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from skillcue.evaluation.files import read_records
+from skillcue.traces.reading import TracedTurn, Traces
+
+__all__ = ["OFTEN", "REASONS", "JudgedTurn", "judge_turns", "of_mode", "read_labels"]
+
+Reason = Literal[
+    "label", "loaded", "pulled", "ignored", "quiet", "unclear", "named", "degraded", "at hand"
+]
+
+REASONS: Mapping[Reason, str] = {
+    "label": "labelled by hand",
+    "loaded": "offered and loaded: needed",
+    "pulled": "silent, and the agent found a skill by itself: needed",
+    "ignored": "offered only what was offered twice or more and never loaded: not needed",
+    "quiet": "silent, and nothing was loaded: taken for not needed",
+    "unclear": "offered and not loaded, though some other time it was: left out",
+    "named": "the user named a skill, which asks no gate: left out",
+    "degraded": "decided on less than the whole index: left out",
+    "at hand": "what fits stood in the conversation: left out",
+}
+"""Why a turn counts as it does."""
+
+OFTEN = 2
+"""Offered on so many turns and never loaded, a skill was not wanted there."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTurn:
+    """A recorded turn.
+
+    Attributes:
+        turn: The turn.
+        need: It needed a skill; None where that is not known.
+        reason: A key of `REASONS`.
+    """
+
+    turn: TracedTurn
+    need: bool | None
+    reason: Reason
+
+    @property
+    def spoke(self) -> bool:
+        """Something was offered."""
+        return bool(self.turn.offered)
+
+
+def read_labels(path: Path) -> dict[str, bool]:
+    """Lines of ``{"turn": id, "need": true}``; the last one of a turn counts.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or a line is something else.
+    """
+    labels = {}
+    for record in read_records(path):
+        need = record.values.get("need")
+        if not isinstance(need, bool):
+            raise record.error(f"'need' is {need!r}.", "Write true or false.")
+        labels[record.name("turn")] = need
+    return labels
+
+
+def judge_turns(traces: Traces, labels: Mapping[str, bool]) -> list[JudgedTurn]:
+    """What is known of each turn. A label wins over what happened.
+
+    Args:
+        traces: As recorded.
+        labels: Turn id to whether it needed a skill.
+    """
+    offers = Counter(skill for turn in traces.turns for skill in turn.offered)
+    unwanted = {s for s, count in offers.items() if count >= OFTEN and s not in traces.loaded}
+    return [_judged(turn, labels.get(turn.id), unwanted) for turn in traces.turns]
+
+
+def _judged(turn: TracedTurn, label: bool | None, unwanted: set[str]) -> JudgedTurn:
+    if turn.named:
+        return JudgedTurn(turn, None, "named")
+    if turn.degraded:
+        return JudgedTurn(turn, None, "degraded")
+    if not turn.offered and turn.candidates and turn.confidence >= turn.threshold:
+        return JudgedTurn(turn, None, "at hand")
+    if label is not None:
+        return JudgedTurn(turn, label, "label")
+    if not turn.offered:
+        return JudgedTurn(turn, bool(turn.loaded), "pulled" if turn.loaded else "quiet")
+    if turn.loaded & set(turn.offered):
+        return JudgedTurn(turn, True, "loaded")
+    if unwanted.issuperset(turn.offered):
+        return JudgedTurn(turn, False, "ignored")
+    return JudgedTurn(turn, None, "unclear")
+
+
+def of_mode(judged: Sequence[JudgedTurn], mode: str) -> list[JudgedTurn]:
+    """Those decided in one mode; confidence of different modes is not comparable."""
+    return [item for item in judged if item.turn.mode == mode]

@@ -1,0 +1,148 @@
+"""A threshold from recorded turns: how often push speaks where nothing is needed, and how to bound it.
+
+The threshold is a split-conformal quantile (Vovk, Gammerman and Shafer, 2005) of the confidence of
+recorded turns that needed no skill: if the turns to come are like those, at most the stated share
+of them is spoken on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skillcue.traces.outcomes import JudgedTurn
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["FEWEST_TURNS", "Refit", "Share", "refit", "wilson"]
+
+FEWEST_TURNS = 40
+"""Fewer turns whose outcome is known say nothing worth a threshold."""
+BINS = 5
+"""Rows of the reliability table."""
+
+_Z = 1.959963984540054  # 95% of a normal distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share and its 95% Wilson interval.
+
+    Attributes:
+        hits: Counted.
+        n: Of so many; 0 leaves the share open.
+        low: Lower end, 0 to 1.
+        high: Upper end, 0 to 1.
+    """
+
+    hits: int
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refit:
+    """What came out.
+
+    Attributes:
+        before: Threshold of the newest recorded turn.
+        threshold: The new one.
+        spoke: Turns on which push spoke, of all.
+        false_before: Turns that needed nothing on which it spoke.
+        false_after: Those on which it would have, with the new threshold.
+        advised_before: Turns that needed a skill on which it spoke.
+        advised_after: Those on which it would have.
+        silenced: Turns on which it spoke and would not.
+        awakened: Turns on which it was silent and would not be.
+        reliability: (lowest confidence, highest, share that needed a skill) of groups of equal
+            size, ascending.
+    """
+
+    before: float
+    threshold: float
+    spoke: Share
+    false_before: Share
+    false_after: Share
+    advised_before: Share
+    advised_after: Share
+    silenced: int
+    awakened: int
+    reliability: tuple[tuple[float, float, Share], ...]
+
+
+def refit(judged: Sequence[JudgedTurn], max_false_push: float) -> Refit:
+    """The lowest threshold that keeps to `max_false_push` on turns like the recorded ones.
+
+    Args:
+        judged: Turns of one mode.
+        max_false_push: Share of turns that need nothing on which push may speak, above 0, below 1.
+
+    Raises:
+        ConfigurationError: Too few turns are known.
+    """
+    known = [item for item in judged if item.need is not None]
+    none = [item.turn.confidence for item in known if not item.need]
+    least = math.ceil(1 / max_false_push - 1e-9) - 1
+    if len(known) < FEWEST_TURNS or len(none) < least:
+        raise ConfigurationError(
+            f"Too few turns: the outcome of {len(known)} is known and {len(none)} of them needed "
+            f"nothing; {FEWEST_TURNS} and {least} are needed for a share of {max_false_push:g}.",
+            "Record more, label some with --labels, or allow more with --max-false-push.",
+        )
+    threshold = _threshold(none, max_false_push)
+    told = [item.turn.confidence >= threshold for item in known]
+    spoke = [item.spoke for item in known]
+    need = [bool(item.need) for item in known]
+    return Refit(
+        before=judged[-1].turn.threshold,
+        threshold=threshold,
+        spoke=wilson(sum(item.spoke for item in judged), len(judged)),
+        false_before=_among(spoke, need, needed=False),
+        false_after=_among(told, need, needed=False),
+        advised_before=_among(spoke, need, needed=True),
+        advised_after=_among(told, need, needed=True),
+        silenced=sum(was and not now for was, now in zip(spoke, told, strict=True)),
+        awakened=sum(now and not was for was, now in zip(spoke, told, strict=True)),
+        reliability=_reliability(known),
+    )
+
+
+def wilson(hits: int, n: int) -> Share:
+    """A share with its interval (Wilson, 1927): sound for few turns and for shares near 0."""
+    if n == 0:
+        return Share(0, 0, 0.0, 1.0)
+    share, z2 = hits / n, _Z * _Z
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return Share(hits, n, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def _threshold(none: Sequence[float], max_false_push: float) -> float:
+    """Just above as many of the highest as may not be spoken on.
+
+    Of n turns k may be spoken on, where (k + 1) / (n + 1) is the share that is allowed: the one
+    more is the turn to come.
+    """
+    allowed = math.floor(max_false_push * (len(none) + 1) + 1e-9) - 1
+    highest = sorted(none, reverse=True)[allowed]
+    return round(math.floor(highest * 1e6 + 1e-3) / 1e6 + 1e-6, 6)  # traces have six digits
+
+
+def _among(told: Sequence[bool], need: Sequence[bool], *, needed: bool) -> Share:
+    chosen = [t for t, n in zip(told, need, strict=True) if n == needed]
+    return wilson(sum(chosen), len(chosen))
+
+
+def _reliability(known: Sequence[JudgedTurn]) -> tuple[tuple[float, float, Share], ...]:
+    ordered = sorted(known, key=lambda item: (item.turn.confidence, item.turn.id))
+    size = math.ceil(len(ordered) / BINS)
+    groups = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+    return tuple(
+        (
+            group[0].turn.confidence,
+            group[-1].turn.confidence,
+            wilson(sum(bool(item.need) for item in group), len(group)),
+        )
+        for group in groups
+    )
