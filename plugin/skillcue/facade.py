@@ -409,7 +409,7 @@ class SkillCue:
 
         return TraceObserver(
             trace_settings(traces),
-            context_chars=self.push.context_chars,
+            push=self.push,
             generation=lambda: self._generation or "",
             shadow=self.shadow,
         )

@@ -12,7 +12,7 @@ from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn, user_turns
 from skillcue_hooks.contracts import Turn
 
-__all__ = ["ID_CHARS", "turn_id", "turn_ids"]
+__all__ = ["ID_CHARS", "told_turns", "turn_id", "turn_ids"]
 
 ID_CHARS = 32
 """Length of a turn's id, hex digits."""
@@ -45,5 +45,9 @@ def turn_ids(messages: Sequence[Any], settings: PushSettings | None = None) -> t
         messages: LangChain or LlamaIndex messages, or OpenAI-style dicts.
         settings: Those of the `SkillCue` that recorded, the default ones for None.
     """
-    context_chars = (settings or PushSettings()).context_chars
-    return tuple(turn_id(turn) for turn in user_turns(view_messages(messages), context_chars))
+    return tuple(turn_id(turn) for turn in told_turns(messages, settings or PushSettings()))
+
+
+def told_turns(messages: Sequence[Any], settings: PushSettings) -> tuple[UserTurn, ...]:
+    """The user turns of a conversation as the advisor reads them."""
+    return user_turns(view_messages(messages), settings.context_chars)

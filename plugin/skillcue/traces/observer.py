@@ -8,11 +8,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from skillcue.push.messages import view_messages
-from skillcue.push.turn import user_turns
+from skillcue.push.settings import PushSettings
 from skillcue.traces.conversation import conversation_of_load
 from skillcue.traces.file import TraceFile
-from skillcue.traces.identity import turn_id
+from skillcue.traces.identity import told_turns, turn_id
 from skillcue.traces.records import load_record, turn_record
 from skillcue.traces.settings import TraceSettings, TraceSink
 from skillcue_hooks import Advice, LoadedSkill, hookimpl
@@ -31,7 +30,7 @@ class TraceObserver:
 
     Args:
         settings: Where to, and what.
-        context_chars: `PushSettings.context_chars` of the library.
+        push: How the advisor reads a conversation.
         generation: Gives the generation of the library now.
         shadow: Push injects nothing.
     """
@@ -40,13 +39,13 @@ class TraceObserver:
         self,
         settings: TraceSettings,
         *,
-        context_chars: int,
+        push: PushSettings,
         generation: Callable[[], str],
         shadow: bool,
     ) -> None:
         self._settings = settings
         self._sink = _sink(settings)
-        self._context_chars = context_chars
+        self._push = push
         self._generation = generation
         self._shadow = shadow
         self._failed = False
@@ -84,7 +83,7 @@ class TraceObserver:
         A program that loads by itself names no conversation; then it is the turn that was decided
         last in the same context, if that turn offered the skill.
         """
-        turns = user_turns(view_messages(conversation_of_load()), self._context_chars)
+        turns = told_turns(conversation_of_load(), self._push)
         if turns:
             return turn_id(turns[-1])
         turn, offered = _advised.get()
