@@ -43,6 +43,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         ("append_text", "place", "remove_advice"),
     ),
     ("skillcue.push.advisor", "What `cue.advisor(...)` gives.", ("Advisor", "Plan")),
+    (
+        "skillcue.traces",
+        "Traces of decisions and loads, and the gate that `skillcue calibrate` makes of them.",
+        (),
+    ),
     ("skillcue.nudges", "The two instructions of `nudge=True`.", ()),
     ("skillcue.library", "Limits of reading, for `FolderSource(limits=...)`.", ("ReadLimits",)),
     (

@@ -19,6 +19,7 @@ import skillcue_adapters
 import skillcue_hooks.manager
 from skillcue import FolderSource, GateSettings, PushSettings, SkillCue, StaticSource
 from skillcue.library import ReadLimits, RecheckSettings
+from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
 from skillcue_adapters.hybrid import HybridSettings
@@ -65,6 +66,13 @@ SECTIONS = [
         "`SkillCue(..., push=PushSettings(gate=GateSettings(...)))`. What the numbers mean: "
         "[How push decides](../explanation/push.md#the-gate).",
         GateSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Traces",
+        '`SkillCue(..., traces=TraceSettings("traces.jsonl"))`, from `skillcue.traces`. What is '
+        "recorded: [Traces](traces.md).",
+        TraceSettings,
         "Attributes",
     ),
     _Section(

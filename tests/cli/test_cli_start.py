@@ -14,7 +14,18 @@ from skillcue import cli as front
 from skillcue.commands.arguments import build_parser
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-COMMANDS = ("demo", "search", "explain", "list", "load", "doctor", "eval", "index", "plugins")
+COMMANDS = (
+    "demo",
+    "search",
+    "explain",
+    "list",
+    "load",
+    "doctor",
+    "eval",
+    "calibrate",
+    "index",
+    "plugins",
+)
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:

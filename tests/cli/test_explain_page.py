@@ -100,6 +100,7 @@ def test_a_click_opens_a_turn_with_advice_candidates_and_reasons(browser, tmp_pa
     assert push["decision"] == "offer"
     page.click(*page.middle(".turn > details > summary"))
     page.wait_for("document.querySelector('.turn .inside') !== null")
+    page.evaluate("document.querySelectorAll('.rest').forEach((d) => { d.open = true; })")
     text = shown(page, ".inside")
     assert push["reason"] in text
     assert f"{push['tokens']} tokens" in text

@@ -27,6 +27,7 @@ __all__ = [
     "SpokenTurn",
     "conversation_files",
     "load_labelled",
+    "read_conversation",
     "skill_ids",
 ]
 

@@ -5,6 +5,7 @@
   // A turn is silent because nothing reached the threshold, or was held back although it did.
   const state = ({ push }) => (push.decision !== "abstain" ? "offer"
     : push.confidence >= push.threshold && push.candidates.length ? "held" : "silent");
+  const NEAR = 6; // candidates that are shown before one asks for more
   const PAINT = { offer: "var(--c1)", held: "var(--c2)", silent: "var(--c0)" };
   const WORDS = { offer: "offered", held: "kept back", silent: "silent" };
   const states = turns.map(state);
@@ -12,7 +13,8 @@
 
   const values = turns.flatMap(({ push }) => [push.confidence, push.threshold]);
   const floor = Math.min(0, ...values);
-  const ceiling = Math.max(...values, floor + 1e-9) * 1.05 || 1;
+  const top = Math.max(...values);
+  const ceiling = top <= 1 ? 1 : top * 1.05; // most gates measure confidence from 0 to 1
   const place = (value) => 100 * Math.min(1, Math.max(0, (value - floor) / (ceiling - floor)));
 
   function gauge(push) {
@@ -91,15 +93,19 @@
     const most = Math.max(0, ...push.candidates.map((item) => item.score));
     const facts = [["confidence", `${number(push.confidence)} (threshold ${number(push.threshold)})`], ["mode", push.mode],
       ["advice", plural(push.tokens, "token", "tokens")], ["time", milliseconds(push.ms)]];
+    const shown = Math.max(NEAR, 1 + push.candidates.findLastIndex((item) => item.offered));
+    const near = push.candidates.slice(0, shown), far = push.candidates.slice(shown);
     const features = Object.entries(push.features || {});
     return h("div", { class: "inside" },
       h("p", { class: "why" }, push.reason),
       push.degraded ? h("p", { class: "note" }, push.degraded) : null,
       h("div", { class: "facts small" }, facts.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value)))),
       push.text ? [h("h3", {}, "What the model reads"), h("pre", { class: "advice" }, push.text)] : null,
-      push.candidates.length ? [h("h3", {}, "Candidates"), push.candidates.map((item) => candidate(item, most))] : null,
-      features.length ? [h("h3", {}, "What the gate saw"),
-        h("dl", {}, features.map(([name, value]) => [h("dt", {}, name), h("dd", {}, number(value))]))] : null);
+      push.candidates.length ? [h("h3", {}, "Candidates"), near.map((item) => candidate(item, most)),
+        far.length ? h("details", { class: "rest" }, h("summary", {}, h("span", { class: "soft small" }, `${far.length} more`)),
+          far.map((item) => candidate(item, most))) : null] : null,
+      features.length ? [h("h3", {}, "What the gate saw"), h("div", { class: "chips" },
+        features.map(([name, value]) => h("span", { class: "chip" }, `${name} `, h("b", {}, number(value)))))] : null);
   }
 
   function row(turn, at) {
