@@ -51,6 +51,8 @@ def hostile_conversation(folder):
     messages = [
         {"role": "user", "content": f"sourdough crumb {HOSTILE}"},
         {"role": "assistant", "content": HOSTILE},
+        # No closing bracket of its own: the parser would take the next one of the page.
+        {"role": "user", "content": "<!--<script </script x"},
     ]
     path.write_text(json.dumps({"title": HOSTILE, "messages": messages}), "utf-8")
     return path

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from support.browser import Browser, find_chromium
@@ -18,6 +20,7 @@ from skillcue.evaluation.conversations_report import PARTS
 from skillcue.evaluation.conversations_run import TurnOutcome
 from skillcue.pages.render import page_script
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CHROMIUM = find_chromium()
 READY = "document.documentElement.dataset.ready === 'yes'"
 BREAD = "Please bake bread with yeast and knead dough"
@@ -198,6 +201,17 @@ def test_skills_may_stand_in_folders_and_corpora_elsewhere(cli, talks, tmp_path,
     path = write_lines(tmp_path / "named" / "talks.jsonl", named)
     document = evaluated(cli, path, "--skills", example_skills)
     assert document["turns"][0]["right"] == ["pdf-form-filling"]
+
+
+def test_the_examples_name_their_library(cli, tmp_path):
+    """A file put beside the labelled conversations needs no --skills."""
+    folder = EXAMPLES / "conversations" / "labelled"
+    named = [{"_id": "c", "turns": [user("fill in a pdf form", "need", "pdf-form-filling")]}]
+    write_lines(tmp_path / "conversations" / "labelled" / "talks.jsonl", named)
+    shutil.copy(folder / "dataset.json", tmp_path / "conversations" / "labelled")
+    (tmp_path / "skills").symlink_to(EXAMPLES / "skills")
+    document = evaluated(cli, tmp_path / "conversations" / "labelled")
+    assert document["dataset"]["skills"] >= 48
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from skillcue import SkillCue
 from skillcue.traces import TraceSettings
 from skillcue.traces.file import TraceFile
 from skillcue.traces.reading import read_traces
+from skillcue_adapters.index.locks import only_process
 from skillcue_hooks.errors import ConfigurationError
 
 WRITER = """
@@ -89,6 +90,19 @@ def test_processes_that_share_a_full_file_agree_on_the_new_one(tmp_path):
         # Four writers may each be one line late with a size that another has changed.
         assert part.stat().st_size <= 20_000 + 4 * 200
     assert {r["number"] for r in records(path) if r["number"] == 399}
+
+
+def test_while_another_process_renames_the_line_is_written_all_the_same(tmp_path):
+    path = tmp_path / "traces.jsonl"
+    file = TraceFile(path, 5_000)
+    for _ in range(2):
+        file.write({"pad": "x" * 2_000})
+    with only_process(tmp_path / "traces.jsonl.lock") as alone:
+        assert alone
+        file.write({"late": True, "pad": "x" * 2_000})
+    file.close()
+    assert records(path)[-1]["late"]
+    assert not (tmp_path / "traces.jsonl.1").exists()
 
 
 def test_a_file_that_was_taken_away_is_begun_again(tmp_path):
