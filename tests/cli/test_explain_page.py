@@ -52,7 +52,7 @@ def hostile_conversation(folder):
         {"role": "user", "content": f"sourdough crumb {HOSTILE}"},
         {"role": "assistant", "content": HOSTILE},
         # No closing bracket of its own: the parser would take the next one of the page.
-        {"role": "user", "content": "<!--<script </script x"},
+        {"role": "user", "content": "</script x <!--<script "},
     ]
     path.write_text(json.dumps({"title": HOSTILE, "messages": messages}), "utf-8")
     return path
