@@ -17,7 +17,7 @@ __all__ = ["ID_CHARS", "told_turns", "turn_id", "turn_ids"]
 ID_CHARS = 32
 """Length of a turn's id, hex digits."""
 
-_POSITIONAL = re.compile(r"[0-9]+:[0-9a-f]{10}")  # what a turn is keyed by without a message id
+_MADE_UP = re.compile(r"(?:[0-9]+:)?[0-9a-f]{10}")  # what keys a turn whose message has no id
 
 
 def turn_id(turn: Turn | UserTurn) -> str:
@@ -30,7 +30,7 @@ def turn_id(turn: Turn | UserTurn) -> str:
         key, text = turn.message_id, turn.user_text
     else:
         key, text = turn.key, turn.text
-    parts = ("words", turn.context, text) if _POSITIONAL.fullmatch(key) else ("id", key)
+    parts = ("words", turn.context, text) if _MADE_UP.fullmatch(key) else ("id", key)
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
