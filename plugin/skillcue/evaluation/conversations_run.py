@@ -167,7 +167,7 @@ def _supplied(
         alone = cue.advisor(LOAD_TOOL).plan(messages, records=_silent_before(conversation, number))
         found.append(alone.advice)
         if turn.label.need:
-            marks = [_mark(skills[name]) for name in sorted(turn.label.right)]
+            marks = [_loaded(cue, skills[name]) for name in sorted(turn.label.right)]
             messages += [{"role": "tool", "name": LOAD_TOOL, "content": mark} for mark in marks]
     return found
 
@@ -178,8 +178,11 @@ def _silent_before(conversation: LabelledConversation, number: int) -> dict[str,
     return {_key(n): ["none"] for n in earlier[-1:]}
 
 
-def _mark(skill: Skill) -> str:
-    return mark_loaded(LoadedMark(skill.id, skill_version(skill), 1, 1, None))
+def _loaded(cue: SkillCue, skill: Skill) -> str:
+    """What the load tool answers: a page counts as at hand where its whole text stands."""
+    loaded = cue.load(skill.id)
+    mark = LoadedMark(skill.id, skill_version(skill), 1, loaded.pages, None)
+    return f"{mark_loaded(mark)}\n\n{loaded.text}"
 
 
 def _message(role: str, text: str, number: int) -> dict[str, str]:
