@@ -182,7 +182,8 @@ class Advisor:
         scope = self._host.scope(run_context, snapshot)
         known = (i for i, turn in enumerate(turns) if read_record(records, turn.key))
         recorded = max(known, default=-1)
-        followed = Followed(records, turns, views, self._load_tool, max(recorded, 0))
+        load_tool = None if self._shadow else self._load_tool  # what nobody saw, nobody declined
+        followed = Followed(records, turns, views, load_tool, max(recorded, 0))
         run = _Run(snapshot, scope, views, turns, records, mode, recorded, followed)
         decisions: list[Decided] = []
         fresh = False
