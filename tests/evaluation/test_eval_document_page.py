@@ -43,7 +43,7 @@ def test_the_page_has_every_field(page, document):
 
 
 def test_the_page_has_every_setting(page, document):
-    (line,) = re.findall(r"^\| `settings` \|.*", page, re.MULTILINE)
+    line, _of_push = re.findall(r"^\| `settings` \|.*", page, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", line)) - {"settings"} == set(document["settings"])
 
 
