@@ -169,7 +169,10 @@ class Encoding(Generic[T]):
         return before.then(self._vectors.locate(self._encoder, plan.keys[plan.kept :]))
 
     def _start(self) -> None:
-        thread = threading.Thread(target=self._guarded, name="skillcue-encoding", daemon=True)
+        # A thread ends its own event: by then another may have begun anew.
+        thread = threading.Thread(
+            target=self._guarded, args=(self._done,), name="skillcue-encoding", daemon=True
+        )
         thread.start()
 
     def _survive_fork(self) -> None:
@@ -190,16 +193,17 @@ class Encoding(Generic[T]):
             self._done = threading.Event()
             self._start()
 
-    def _guarded(self) -> None:
+    def _guarded(self, done: threading.Event) -> None:
         try:
             self._work()
         except (Exception, SystemExit) as error:  # an encoder may raise anything
             log.exception("encoding failed; answers are lexical")
-            self._failure, self._failed_at = error, time.monotonic()
+            self._vectors.flush()
+            self._failed_at = time.monotonic()  # first: a failure without its time is retried
+            self._failure = error
         finally:
             self._planned.set()
-            self._vectors.flush()
-            self._done.set()
+            done.set()
 
     def _work(self) -> None:
         started = time.perf_counter()
@@ -207,13 +211,15 @@ class Encoding(Generic[T]):
         self._planned.set()
         for start in range(0, self._new, self._limits.batch):
             if self._stopped:
-                return
+                break
             batch = self._missing[start : start + self._limits.batch]
             texts = [plan.new[n] for n in batch.tolist()]
             self._vectors.encode(self._encoder, plan.keys[batch], texts)
             self._left = self._new - start - len(batch)
         if self._new:
             self._vectors.flush()
+        if self._left:  # stopped
+            return
         self._result = self._finish(replace(plan, new={}), self._locate(plan))
         # The texts need not stay in memory, nor what only the generation before had.
         self._plan = self._before = self._make_plan = None

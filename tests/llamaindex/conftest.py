@@ -8,27 +8,15 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from support.llamaindex_warnings import allow_llamaindex_warnings
 
 from skillcue import SkillCue
 
 pytest.importorskip("llama_index.core")
 
-# Warnings that LlamaIndex raises about itself whenever an agent is built or runs.
-_FROM_LLAMA_INDEX = (
-    "ignore::pydantic.warnings.PydanticDeprecationWarning",
-    "ignore:Skipping serialization of known unserializable key",
-    "ignore:ServiceManager is deprecated:DeprecationWarning",
-    "ignore:is_running called from within a step:DeprecationWarning",
-)
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests here fail on any warning but those."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            for warning in _FROM_LLAMA_INDEX:
-                item.add_marker(pytest.mark.filterwarnings(warning))
+    allow_llamaindex_warnings(items, Path(__file__).parent)
 
 
 @pytest.fixture

