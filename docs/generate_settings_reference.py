@@ -57,7 +57,7 @@ SECTIONS = [
     _Section(
         "Push",
         "`SkillCue(..., push=PushSettings(...))`. `count_tokens` may be any function from text to "
-        "a number; whole numbers must be 1 or more, `context_chars` 0 or more.",
+        "a number; whole numbers must be 1 or more, `context_tokens` 0 or more.",
         PushSettings,
         "Attributes",
     ),

@@ -124,6 +124,21 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
             self._encoding.stop()
 
     @property
+    def encoder(self) -> Encoder:
+        """Gives the vectors."""
+        return self._encoder
+
+    def query_vector(self, text: str) -> Rows:
+        """Vector of a query, from memory where it was asked for lately; it cannot be written to.
+
+        Raises:
+            ConfigurationError: The encoder gives something that is no vector.
+            RuntimeError: The encoder failed.
+        """
+        vector: Rows = self._query_vector(text)
+        return vector
+
+    @property
     def index(self) -> T | None:
         """What `_index` made; None while vectors are missing."""
         return None if self._encoding is None else self._encoding.result
@@ -186,7 +201,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         return vector
 
 
-class _QueryNotEncodedError(Exception):
+class _QueryNotEncodedError(RuntimeError):
     """The encoder failed on a query."""
 
 

@@ -176,6 +176,7 @@ class Turn:
         visible_skills: Ids of skills that the messages already show.
         explicit: Ids of skills the user named.
         declined: Ids of skills the user asked not to use.
+        earlier: The user turns that `context` is made of, newest last.
         demoted: Skills that were offered twice in this conversation and not loaded, by id, each
             with the evidence that it must have to be offered again.
     """
@@ -187,6 +188,7 @@ class Turn:
     visible_skills: frozenset[str] = frozenset()
     explicit: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     demoted: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
@@ -208,14 +210,18 @@ class Advice:
         hits: What is offered, best first; empty when abstaining.
         text: What the model sees; byte-stable for equal input; empty when abstaining.
         tokens: Estimated size of `text`, tokens.
-        confidence: The gate's number for the best candidate; compare with `threshold`.
-        threshold: The number `confidence` had to reach.
+        confidence: Share of turns that need nothing which look less like needing a skill of this
+            library than this one, 0 to 1.
+        threshold: What `confidence` had to reach: 1 minus the share of false pushes that is
+            accepted.
         reason: One sentence: why it spoke or stayed silent.
         rejected: Candidates that were looked at and not offered.
         mode: The mode that was used.
         elapsed_s: Time spent, seconds.
         turn: The turn it belongs to, None when there was no user turn.
         degraded: Why a cheaper path answered, else None.
+        features: The numbers the gate decided by, for explanations and traces; see
+            docs/explanation/push.md. Empty where it was not asked.
     """
 
     decision: Decision
@@ -230,6 +236,7 @@ class Advice:
     elapsed_s: float = 0.0
     turn: Turn | None = None
     degraded: str | None = None
+    features: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

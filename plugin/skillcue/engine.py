@@ -103,6 +103,10 @@ class Engine:
                     self._generation(library)[mode] = found
             return found
 
+    def bare_retriever(self, mode: str, library: Library) -> Any:
+        """As `retriever`, without the cache: with whatever else the retriever offers."""
+        return self._bare(self.retriever(mode, library))
+
     def wait_ready(self, mode: str, library: Library) -> bool:
         """Build the retriever of `mode` and wait until its answers are complete.
 

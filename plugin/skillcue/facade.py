@@ -22,6 +22,7 @@ from skillcue.mode import requested_mode
 from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
+from skillcue.push.fitting import Fitted, GateFits
 from skillcue.push.settings import PushSettings
 from skillcue.registry import registered_factories
 from skillcue.sources import SourceSpec, open_sources
@@ -159,6 +160,7 @@ class SkillCue:
             {"bodies": bodies, "cross_encoder": cross_encoder},
         )
         self._engine.check_mode(mode)
+        self._fits = GateFits(cache_dir)
         self._live = LiveLibrary(
             open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
             assess=self._assess,
@@ -457,6 +459,11 @@ class SkillCue:
         log.warning("mode %s does not keep to the scope of a query", mode)
         return replace(ranking, hits=tuple(h for h in ranking.hits if scope.allows(h.skill)))
 
+    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot) -> Fitted:
+        """The push gate, fitted to this snapshot in `mode`."""
+        retriever = self._engine.bare_retriever(mode, snapshot.library)
+        return self._fits.fitted(mode, snapshot.library, retriever)
+
     def load_name(self, skill: Skill) -> str:
         """The shortest name that loads exactly `skill`."""
         return self.snapshot().load_name(skill)
@@ -479,7 +486,11 @@ class SkillCue:
                 f"{len(dirty)} problems in the library, first {first.path}: {first.message}",
                 first.remedy,
             )
-        return self._engine.wait_ready(self.default_mode, snapshot.library)
+        ready = self._engine.wait_ready(self.default_mode, snapshot.library)
+        if ready:
+            retriever = self._engine.bare_retriever(self.default_mode, snapshot.library)
+            self._fits.fitted(self.default_mode, snapshot.library, retriever, wait=None)
+        return ready
 
 
 def _check_text(argument: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""The labelled conversations are clean, complete and consistent."""
+"""The labelled conversations and the prototype turns are clean, complete and consistent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+import skillcue
 from skillcue import SkillCue
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "examples" / "conversations" / "labelled").glob("*.jsonl"))
+TURNS = Path(skillcue.__file__).parent / "push" / "turns"
 
 KINDS = {
     "ack",
@@ -35,6 +37,11 @@ Conversation = dict[str, Any]
 
 def read(path: Path) -> list[Conversation]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def prototypes(name: str) -> list[str]:
+    lines = (TURNS / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("# ")]
 
 
 def plain(text: str) -> str:
@@ -125,9 +132,21 @@ def test_what_needs_context_is_not_said_first() -> None:
     assert [turn["text"] for turn in first if turn["label"]["needs_context"]] == []
 
 
-def test_no_user_turn_occurs_twice() -> None:
-    counts = Counter(plain(turn["text"]) for turn in ALL_TURNS)
+def test_no_user_turn_and_no_prototype_occurs_twice() -> None:
+    texts = [turn["text"] for turn in ALL_TURNS]
+    texts += prototypes("needs_nothing.txt") + prototypes("requests.txt")
+    counts = Counter(map(plain, texts))
     assert [text for text, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("name", "least"), [("needs_nothing.txt", 240), ("requests.txt", 160)])
+def test_prototypes_are_one_turn_a_line_under_a_kind(name: str, least: int) -> None:
+    lines = (TURNS / name).read_text(encoding="utf-8").splitlines()
+    kinds = [line for line in lines if line.startswith("#")]
+    assert lines[0] == kinds[0]
+    assert len(kinds) == len(set(kinds))
+    assert [line for line in lines if line != line.strip() or not line] == []
+    assert len(prototypes(name)) >= least
 
 
 def test_length_alone_does_not_tell_who_needs_a_skill() -> None:

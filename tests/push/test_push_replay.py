@@ -255,7 +255,7 @@ def test_a_skill_is_offered_once_while_its_advice_is_shown(garden):
     messages = [say(TOMATO, id="m1"), answer(), say(f"{TOMATO} Again!", id="m2")]
     plan = advisor.plan(messages)
     assert [position for position, _ in plan.placements] == [0]
-    assert plan.advice.reason == "what fits is already in the conversation"
+    assert plan.advice.reason == "tomato-pruning fits best and is already in the conversation"
     assert plan.advice.turn.visible_skills == {"tomato-pruning@tomato-pruning"}
 
 

@@ -141,7 +141,7 @@ def test_ids_are_the_same_in_every_process_and_follow_the_settings():
     there = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     assert tuple(there) == turn_ids(messages)
     assert len(set(there)) == 2
-    other = turn_ids(messages, PushSettings(context_chars=10))
+    other = turn_ids(messages, PushSettings(context_tokens=3))
     assert other[0] == there[0]
     assert other[1] != there[1]
 

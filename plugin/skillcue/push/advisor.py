@@ -29,6 +29,7 @@ from skillcue.push.memo import (
     record_size,
 )
 from skillcue.push.messages import MessageView, view_messages
+from skillcue.push.query import CHARS_PER_TOKEN
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn, known_turns, loaded_skills, skill_version, user_turns
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
@@ -174,7 +175,7 @@ class Advisor:
         run_context: Mapping[str, Any],
     ) -> Plan:
         views = view_messages(messages)
-        turns = user_turns(views, self._settings.context_chars, records)
+        turns = user_turns(views, CHARS_PER_TOKEN * self._settings.context_tokens, records)
         if not turns:
             return Plan()
         records = known_turns(records, turns, views)

@@ -8,9 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skillcue.loading import shown_name
+from skillcue.push.cues import text_cues
 from skillcue.push.declines import evidence_mass
 from skillcue.push.explicit import NamedSkills, named_skills
-from skillcue.push.gate import Verdict, judge
+from skillcue.push.features import library_features, new_hits
+from skillcue.push.fitting import Fitted
+from skillcue.push.gate import Verdict, judge, suited
+from skillcue.push.query import TurnQuery, turn_query
 from skillcue.push.render import advice_block, render_advice, wrap_custom
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn
@@ -45,6 +49,10 @@ class PushHost(Protocol):
 
     def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
         """The mode of a turn for which nobody named one."""
+        ...
+
+    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot) -> Fitted:
+        """The gate, fitted to the library in `mode`."""
         ...
 
     def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
@@ -93,6 +101,7 @@ def read_turn(
     return Turn(
         user_text=turn.text,
         context=turn.context,
+        earlier=turn.earlier,
         message_id=turn.key,
         position=turn.position,
         visible_skills=frozenset([*shown, *loaded]),
@@ -120,16 +129,10 @@ def decide_turn(
     started = time.perf_counter()
     if not turn.user_text.strip():
         return Advice("abstain", reason="the message holds no text", mode=mode, turn=turn)
-    query = Query(
-        _query_text(turn.user_text, settings.query_chars),
-        context=turn.context,
-        k=settings.depth,
-        scope=scope,
-    )
-    ranking = host.search(query, mode, snapshot)
+    query = turn_query(turn.user_text, turn.earlier, settings.query_tokens, settings.context_tokens)
+    looked = _look(host, settings, turn, query, mode, snapshot, scope)
+    ranking, candidates, verdict = looked.ranking, looked.candidates, looked.verdict
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
-    candidates = _pushable(ranking, turn)
-    verdict = judge(candidates.ranking, settings.k, settings.gate, turn.visible_skills)
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered
     text, kept = fit_budget(host, settings, load_tool, [h.skill for h in offered], snapshot)
@@ -149,8 +152,52 @@ def decide_turn(
         mode=mode,
         elapsed_s=time.perf_counter() - started,
         turn=turn,
-        degraded=ranking.degraded,
+        degraded=looked.degraded,
+        features=verdict.features,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was found for a turn, and what the gate says about it."""
+
+    ranking: Ranking
+    candidates: _Candidates
+    verdict: Verdict
+    degraded: str | None
+
+
+def _look(
+    host: PushHost,
+    settings: PushSettings,
+    turn: Turn,
+    query: TurnQuery,
+    mode: str,
+    snapshot: LibrarySnapshot,
+    scope: Scope | None,
+) -> _Looked:
+    """Search for the turn alone and with what it refers to, and let the gate decide."""
+    wanted = Query(query.text, context=query.context, k=settings.depth, scope=scope)
+    ranking = host.search(wanted, mode, snapshot)
+    candidates = _pushable(ranking, turn)
+    hits = candidates.ranking.hits
+    gate = host.fitted_gate(mode, snapshot)
+    alone = joined = new_hits(hits, turn.visible_skills)
+    if query.joined != query.text and hits:
+        together = Query(query.joined, k=settings.depth, scope=scope)
+        found = _pushable(host.search(together, mode, snapshot), turn).ranking.hits
+        joined = new_hits(found, turn.visible_skills)
+    features = {
+        **library_features(alone, joined),
+        **text_cues(turn.user_text),
+        **gate.types(turn.user_text),
+    }
+    calibration = suited(gate.calibration, hits)
+    verdict = judge(
+        candidates.ranking, settings.k, settings.gate, turn.visible_skills, features, calibration
+    )
+    pending = "the gate is being fitted to the library" if gate.pending else None
+    return _Looked(ranking, candidates, verdict, ranking.degraded or pending)
 
 
 def fit_budget(
@@ -181,13 +228,6 @@ def _wording(
     if isinstance(custom, str) and custom.strip():
         return wrap_custom(custom)
     return render_advice(hits, lambda skill: shown_name(skill, snapshot), load_tool)
-
-
-def _query_text(text: str, limit: int) -> str:
-    """Beginning and end of a long message: that is where people say what they want."""
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit * 3 // 4]}\n{text[-(limit // 4) :]}"
 
 
 def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:

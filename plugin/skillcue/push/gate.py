@@ -1,71 +1,74 @@
-"""The first push gate: speak only when the message and some skill share enough that is rare.
+"""The push gate: whether to speak on a turn, and about which skills.
 
-Something is always the best hit, so the best score says little. What separates turns a skill
-helps with from thanks, small talk and general questions is how much *rare* vocabulary a turn
-shares with the library: the evidence mass of the best head and of the best body, each in units of
-one term that occurs nowhere else (see `skillcue_adapters.bm25`). On labelled conversations over
-189 skills it separates the two far better than the distance of the best score from the library's
-mean, which one accidental rare word sends up: docs/explanation/push.md has the numbers.
+Something is always the best hit, so a ranking alone says little. The gate estimates how likely it
+is that the turn needs a skill of this library that is not at hand: a logistic regression over a few
+features (`skillcue.push.features`, `skillcue.push.cues`, `skillcue.push.turn_type`), whose weights
+were fitted on labelled conversations over the example skills. How much that must be is a question of
+the library: `skillcue.push.calibration`.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
+from skillcue.push.calibration import Calibration, shipped_calibration
+from skillcue.push.features import signal_set
 from skillcue_hooks import Hit, Ranking, Rejection
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["GateSettings", "Verdict", "judge"]
+__all__ = ["GateSettings", "Verdict", "judge", "suited"]
+
+CLEARLY_NEW = 0.5
+"""A skill behind one that is at hand must reach this share of its score to be news."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """Thresholds of the gate.
+    """How readily the gate opens.
 
     Attributes:
-        min_evidence: What ``log(1 + head) + log(1 + max(head, body))`` must reach, `head` and
-            `body` being the largest evidence masses among the candidates; 0 speaks whenever
-            anything matches. The default passes one and a half rare terms in a head, or one
-            there and two in a body; it spoke on a tenth of labelled turns that need nothing.
-        min_z: For retrievers without evidence signals: standard deviations the best score must
-            lie above the library's mean.
+        max_false_push: Share of the turns that need no skill on which push may speak, 0 to 1; 0
+            is silent unless a skill is named, 1 speaks whenever anything is found.
         runner_up: A further skill is offered when its score reaches this share of the best one's,
             0 to 1.
 
     Raises:
-        ConfigurationError: A threshold is not a finite number, or `runner_up` is no share.
+        ConfigurationError: A setting is no number from 0 to 1.
     """
 
-    min_evidence: float = 1.75
-    min_z: float = 4.0
-    runner_up: float = 0.7
+    max_false_push: float = 0.05
+    runner_up: float = 0.85
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                value = math.nan
+            if not 0 <= value <= 1:
                 raise ConfigurationError(
-                    f"Gate setting {item.name} is {value!r}.", "Use a finite number."
+                    f"Gate setting {item.name} is {getattr(self, item.name)!r}.",
+                    "Use a share from 0 to 1.",
                 )
-        if not 0 <= self.runner_up <= 1:
-            raise ConfigurationError(
-                f"Gate setting runner_up is {self.runner_up}.", "Use a share from 0 to 1."
-            )
+
+    @property
+    def threshold(self) -> float:
+        """The confidence that is needed."""
+        return 1.0 - self.max_false_push
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the gate says about a ranking.
+    """What the gate says about a turn.
 
     Attributes:
         offered: Hits to offer, best first; empty to stay silent.
         rejected: The other hits, each with a reason.
-        confidence: The number that decided.
+        confidence: Share of turns that need nothing which look less like needing a skill.
         threshold: What it had to reach.
         reason: One sentence.
+        features: The numbers that decided.
     """
 
     offered: tuple[Hit, ...]
@@ -73,82 +76,86 @@ class Verdict:
     confidence: float
     threshold: float
     reason: str
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+def suited(calibration: Calibration | None, hits: Sequence[Hit]) -> Calibration:
+    """`calibration`, or the shipped one where there is none for hits with such signals."""
+    signals = signal_set(hits)
+    if calibration is None or calibration.signals != signals:
+        return shipped_calibration(signals)
+    return calibration
 
 
 def judge(
     ranking: Ranking,
     limit: int,
     settings: GateSettings,
-    visible: Collection[str] = (),
+    visible: Collection[str],
+    features: Mapping[str, float],
+    calibration: Calibration,
 ) -> Verdict:
     """Decide which hits of `ranking` are worth a word.
 
     Args:
         ranking: Candidates that may be pushed, best first.
         limit: Offer at most this many.
-        settings: Thresholds.
-        visible: Ids of skills the conversation shows already. They are not offered again, but
-            they still count as the best: what lies far behind a skill at hand is no help.
+        settings: How readily it opens.
+        visible: Ids of skills the conversation shows already. They are not offered again.
+        features: Of the turn, looked at without the visible skills.
+        calibration: Turns the features into confidence.
     """
-    if not ranking.hits:
-        return Verdict(
-            (), (), 0.0, settings.min_evidence, "no skill shares a word with the message"
-        )
+    threshold = settings.threshold
+    new = [hit for hit in ranking.hits if hit.skill.id not in visible]
+    if not new:
+        reason = "no skill shares a word with the message"
+        if ranking.hits:
+            reason = "what fits is already in the conversation"
+        return Verdict((), _at_hand(ranking.hits, visible), 0.0, threshold, reason, features)
     best = ranking.hits[0]
-    measure, confidence, threshold = _strength(ranking.hits, settings)
-    if confidence < threshold:
-        rejected = tuple(Rejection(hit, "the gate stayed closed") for hit in ranking.hits)
-        reason = f"nothing stands out: {measure} {confidence:.2f} is below {threshold:.2f}"
-        return Verdict((), rejected, confidence, threshold, reason)
+    if best.skill.id in visible and new[0].score < CLEARLY_NEW * best.score:
+        reason = f"{best.skill.name} fits best and is already in the conversation"
+        behind = tuple(Rejection(hit, f"behind {best.skill.name}") for hit in new)
+        rejected = (*_at_hand(ranking.hits, visible), *behind)
+        return Verdict((), rejected, 0.0, threshold, reason, features)
+    score = calibration.score(features)
+    confidence = calibration.confidence(score)
+    numbers = {**features, "need": _logistic(score), "score": score}
+    measure = f"confidence {confidence:.3f}" + ("" if calibration.fitted else ", not calibrated")
+    if confidence < threshold or settings.max_false_push == 0:
+        closed = tuple(Rejection(hit, "the gate stayed closed") for hit in new)
+        rejected = (*_at_hand(ranking.hits, visible), *closed)
+        reason = f"the turn does not seem to need a skill: {measure} is below {threshold:.3f}"
+        return Verdict((), rejected, confidence, threshold, reason, numbers)
+    offered, behind = _split(new, limit, settings)
+    rejected = (*_at_hand(ranking.hits, visible), *behind)
+    reason = f"{new[0].skill.name} stands out: {measure} reaches {threshold:.3f}"
+    return Verdict(offered, rejected, confidence, threshold, reason, numbers)
+
+
+def _at_hand(hits: Sequence[Hit], visible: Collection[str]) -> tuple[Rejection, ...]:
+    return tuple(
+        Rejection(hit, "already in the conversation") for hit in hits if hit.skill.id in visible
+    )
+
+
+def _split(
+    hits: Sequence[Hit], limit: int, settings: GateSettings
+) -> tuple[tuple[Hit, ...], tuple[Rejection, ...]]:
+    """The hits near the best one, and the others."""
+    best = hits[0]
+    share = settings.runner_up if best.score > 0 else 1.0  # a share of a negative score is none
     offered: list[Hit] = []
-    rejections: list[Rejection] = []
-    for hit in ranking.hits:
-        bar = _rejection(hit, best, settings, visible, len(offered) >= limit)
-        if bar:
-            rejections.append(Rejection(hit, bar))
+    rejected: list[Rejection] = []
+    for hit in hits:
+        if hit.score < share * best.score:
+            rejected.append(Rejection(hit, f"clearly behind {best.skill.name}"))
+        elif len(offered) >= limit:
+            rejected.append(Rejection(hit, "enough is offered"))
         else:
             offered.append(hit)
-    if offered:
-        name = offered[0].skill.name
-        reason = f"{name} stands out: {measure} {confidence:.2f} reaches {threshold:.2f}"
-    else:
-        reason = "what fits is already in the conversation"
-    return Verdict(tuple(offered), tuple(rejections), confidence, threshold, reason)
+    return tuple(offered), tuple(rejected)
 
 
-def _rejection(
-    hit: Hit, best: Hit, settings: GateSettings, visible: Collection[str], full: bool
-) -> str | None:
-    share = settings.runner_up if best.score > 0 else 1.0  # a share of a negative score is none
-    if hit.score < share * best.score:
-        return f"clearly behind {best.skill.name}"
-    if hit.skill.id in visible:
-        return "already in the conversation"
-    return "enough is offered" if full else None
-
-
-def _strength(hits: Sequence[Hit], settings: GateSettings) -> tuple[str, float, float]:
-    """(name of the measure, its value, threshold)."""
-    signals = hits[0].signals
-    if "evidence" in signals:
-        head = max(hit.signals.get("evidence", 0.0) for hit in hits)
-        body = max(hit.signals.get("evidence_body", 0.0) for hit in hits)
-        # A strong head stands for a body too: requests are short, and libraries may lack bodies.
-        strength = math.log1p(head) + math.log1p(max(head, body))
-        return "evidence", strength, settings.min_evidence
-    if "z" in signals:
-        return "z", signals["z"], settings.min_z
-    return "lead over the other candidates", _z_among(hits), 1.0
-
-
-def _z_among(hits: Sequence[Hit]) -> float:
-    """For retrievers without a ``z`` signal: how far the best lies above the other candidates.
-
-    With fewer than three candidates there is no spread to measure, and the best passes.
-    """
-    rest = [hit.score for hit in hits[1:]]
-    if len(rest) < 2:
-        return 1.0
-    spread = statistics.pstdev(rest)
-    lead = hits[0].score - statistics.fmean(rest)
-    return lead / spread if spread else (1.0 if lead > 0 else 0.0)
+def _logistic(score: float) -> float:
+    return 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else 0.0

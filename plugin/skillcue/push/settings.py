@@ -23,11 +23,11 @@ class PushSettings:
         depth: Candidates looked at a turn, `k` or more.
         tokens_per_turn: Size of one turn's advice, tokens.
         tokens_replayed: Size of all advice in one request together, tokens.
-        query_chars: Longer user messages are searched by their beginning and end, characters.
-        context_chars: Earlier conversation given to the retriever as second view, characters.
+        query_tokens: Longer user messages are searched by their beginning and end, tokens.
+        context_tokens: Earlier user messages that a turn is read with, tokens; 0 reads it alone.
         history_turns: Without a record, the advice of this many earlier turns is worked out again.
         memo_turns: Decisions kept in memory, turns over all threads.
-        gate: Thresholds of the gate.
+        gate: How readily push speaks.
         count_tokens: Counts the tokens of a text; the default estimates without a tokenizer.
 
     Raises:
@@ -35,11 +35,11 @@ class PushSettings:
     """
 
     k: int = 3
-    depth: int = 10
+    depth: int = 20
     tokens_per_turn: int = 400
     tokens_replayed: int = 1600
-    query_chars: int = 8_000
-    context_chars: int = 1_200
+    query_tokens: int = 2_000
+    context_tokens: int = 300
     history_turns: int = 20
     memo_turns: int = 4_096
     gate: GateSettings = field(default_factory=GateSettings)
@@ -69,7 +69,7 @@ class PushSettings:
 
 
 def _check_whole(name: str, value: object) -> None:
-    least = 0 if name == "context_chars" else 1
+    least = 0 if name == "context_tokens" else 1
     if not isinstance(value, int) or value < least:
         raise ConfigurationError(
             f"Push setting {name} is {value!r}.", f"Use a whole number from {least}."

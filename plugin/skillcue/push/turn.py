@@ -57,6 +57,7 @@ class UserTurn:
         text: What the user wrote in this turn; empty for image-only turns.
         context: What was said before, newest last, bounded.
         digest: Identifies all messages up to and including this turn.
+        earlier: What the user said before, newest last; the messages that `context` is made of.
         identified: The message has an id, so that no other conversation has this turn.
     """
 
@@ -66,6 +67,7 @@ class UserTurn:
     context: str
     digest: str
     identified: bool = False
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def user_turns(
         keys.add(key)
         written = "\n".join(part for part in run if part.strip())
         context = _tail(said, context_chars)
-        turns.append(UserTurn(position, key, written, context, chain.hexdigest(), bool(view.id)))
+        turns.append(
+            UserTurn(position, key, written, context, chain.hexdigest(), bool(view.id), tuple(said))
+        )
         said.extend(part for part in run if part)
         run.clear()
     return tuple(turns)

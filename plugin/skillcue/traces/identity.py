@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from skillcue.push.messages import view_messages
+from skillcue.push.query import CHARS_PER_TOKEN
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn, user_turns
 from skillcue_hooks.contracts import Turn
@@ -50,4 +51,4 @@ def turn_ids(messages: Sequence[Any], settings: PushSettings | None = None) -> t
 
 def told_turns(messages: Sequence[Any], settings: PushSettings) -> tuple[UserTurn, ...]:
     """The user turns of a conversation as the advisor reads them."""
-    return user_turns(view_messages(messages), settings.context_chars)
+    return user_turns(view_messages(messages), CHARS_PER_TOKEN * settings.context_tokens)

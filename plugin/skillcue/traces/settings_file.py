@@ -19,7 +19,7 @@ VERSION = 1
 
 def gate_fields(threshold: float) -> dict[str, float]:
     """The settings of `GateSettings` with which the gate opens from a confidence on."""
-    return {"min_evidence": threshold}
+    return {"max_false_push": round(min(1.0, max(0.0, 1.0 - threshold)), 6)}
 
 
 def calibrated_gate(path: str | os.PathLike[str]) -> GateSettings:

@@ -1,0 +1,223 @@
+"""Fits the gate to libraries: when first needed, kept, stored beside the index, refused when stale.
+
+A fit takes a fraction of a second for a library of some hundred skills and some seconds for tens of
+thousands. It runs in a thread; whoever asks first waits `FIT_WAIT_S` for it, and goes on with the
+shipped calibration, or with that of a library that differs little, while it is not there.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from skillcue.push.calibration import Calibration, fit_calibration
+from skillcue.push.stored import load_calibration, store_calibration
+from skillcue.push.turn_type import TurnTypes, VectorTurnType, bundled_turns
+from skillcue.push.weights import GATE_VERSION
+from skillcue_hooks import Hit, Library, Query, Ranking
+from skillcue_hooks.fingerprint import fingerprint
+
+__all__ = ["FIT_WAIT_S", "Fitted", "GateFits", "Searcher"]
+
+log = logging.getLogger("skillcue.push")
+
+FIT_WAIT_S = 5.0
+"""How long a turn waits for a fit, seconds."""
+
+RETRY_S = 30.0
+"""After a failure, such as an encoder that is out of reach, it is tried again so much later, seconds."""
+
+READY_S = 1.0
+"""While the index is not complete, it is tried again so much later, seconds."""
+
+FITS_KEPT = 4
+"""Fits in memory: modes and generations."""
+
+KNOWN = 64
+"""Calibrations that all `SkillCue` of a process share."""
+
+DRIFT = 0.05
+"""A library of which no larger share is new or gone since lends its calibration for the meantime."""
+
+DEPTH = 20
+"""Candidates of a null turn that are looked at; `PushSettings.depth` is the same."""
+
+
+class Searcher(Protocol):
+    """A retriever, and where it has one, its encoder."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def search(self, query: Query) -> Ranking:
+        """Rank the library."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What the gate knows about one library in one mode.
+
+    Attributes:
+        types: Tells what kind of turn a text is.
+        calibration: None where there is none; the shipped one holds then.
+        pending: It is still being fitted, and what is decided now may be decided otherwise soon.
+    """
+
+    types: TurnTypes
+    calibration: Calibration | None
+    pending: bool = False
+
+
+class GateFits:
+    """Fits of one `SkillCue`, by mode and library generation. Safe to share between threads.
+
+    Args:
+        cache_dir: The user's cache folder; fits are kept in its folder ``gate``. None keeps none.
+    """
+
+    def __init__(self, cache_dir: Path | None) -> None:
+        self._folder = None if cache_dir is None else cache_dir / "gate"
+        self._lock = threading.Lock()
+        self._fits: OrderedDict[tuple[str, str], _Fit] = OrderedDict()
+
+    def fitted(
+        self, mode: str, library: Library, retriever: Searcher, wait: float | None = FIT_WAIT_S
+    ) -> Fitted:
+        """The gate for `library` in `mode`.
+
+        Args:
+            mode: Name of the mode.
+            library: What is searched.
+            retriever: Searches it.
+            wait: Seconds to wait for a fit that is not done; None waits as long as it takes.
+        """
+        key = (mode, library.generation)
+        with self._lock:
+            fit = self._fits.get(key)
+            if fit is None or fit.is_over:
+                fit = self._fits[key] = _Fit(library, retriever, self._folder)
+            self._fits.move_to_end(key)
+            while len(self._fits) > FITS_KEPT:
+                self._fits.popitem(last=False)
+        return fit.wait(wait) or Fitted(TurnTypes(), self._lent(mode, library), pending=True)
+
+    def _lent(self, mode: str, library: Library) -> Calibration | None:
+        """The newest calibration of nearly the same library."""
+        with self._lock:
+            others = [fit for (name, _), fit in self._fits.items() if name == mode and fit.result]
+        hashes = {skill.content_hash or skill.id for skill in library.skills}
+        for fit in reversed(others):
+            if fit.result is not None and len(fit.hashes ^ hashes) <= DRIFT * len(hashes):
+                return fit.result.calibration
+        return None
+
+
+class _Fit:
+    """One fit, in a thread of its own."""
+
+    def __init__(self, library: Library, retriever: Searcher, folder: Path | None) -> None:
+        self.result: Fitted | None = None
+        self.hashes = {skill.content_hash or skill.id for skill in library.skills}
+        self._library = library
+        self._retriever = retriever
+        self._folder = folder
+        self._done = threading.Event()
+        self._pid = os.getpid()
+        self._retry_at = math.inf
+        threading.Thread(target=self._guarded, name="skillcue-gate", daemon=True).start()
+
+    @property
+    def is_over(self) -> bool:
+        """It will give nothing: its thread did not survive a fork, or failed some time ago."""
+        if self.result is not None:
+            return False
+        if self._done.is_set():
+            return time.monotonic() >= self._retry_at
+        return self._pid != os.getpid()
+
+    def wait(self, seconds: float | None) -> Fitted | None:
+        self._done.wait(seconds)
+        return self.result
+
+    def _guarded(self) -> None:
+        delay = RETRY_S
+        try:
+            self.result = self._work()
+        except _IncompleteError:
+            delay = READY_S
+        except Exception:  # an encoder or a retriever may raise anything; push goes on uncalibrated
+            log.exception("the gate could not be fitted; the shipped calibration is used")
+        finally:
+            self._retry_at = time.monotonic() + delay
+            self._done.set()
+
+    def _work(self) -> Fitted:
+        key = fingerprint(
+            "gate",
+            GATE_VERSION,
+            self._library.generation,
+            self._retriever.fingerprint,
+            *(bundled_turns(name) for name in ("needs_nothing", "requests")),
+        )
+        stored = None if self._folder is None else load_calibration(self._folder, key)
+        with _lock:  # another `SkillCue` of this process may have fitted the same
+            known = key in _known
+            calibration = _known.get(key)
+        if stored is None and not known:
+            self._search(
+                "hello", ""
+            )  # tells whether the index is ready, before anything is encoded
+        types = TurnTypes(_vector_type(self._retriever))
+        if stored is not None:
+            return Fitted(types, stored)
+        if not known:
+            calibration = fit_calibration(self._library.skills, self._search, types)
+            with _lock:
+                _known[key] = calibration
+                while len(_known) > KNOWN:
+                    _known.popitem(last=False)
+        if calibration is not None and self._folder is not None:
+            store_calibration(self._folder, key, calibration)
+        return Fitted(types, calibration)
+
+    def _search(self, text: str, context: str) -> Sequence[Hit]:
+        ranking = self._retriever.search(Query(text, context=context, k=DEPTH))
+        if ranking.degraded is not None:
+            raise _IncompleteError(ranking.degraded)
+        return ranking.hits
+
+
+class _IncompleteError(RuntimeError):
+    """The index is not ready: what it says now is not what it will say."""
+
+
+_bundled: dict[str, tuple[Any, Any]] = {}  # by the encoder's fingerprint
+_known: OrderedDict[str, Calibration | None] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _vector_type(retriever: Any) -> VectorTurnType | None:
+    """Compares vectors of the retriever's encoder, which encodes the bundled turns once."""
+    encode: Callable[[str], Any] | None = getattr(retriever, "query_vector", None)
+    if encode is None:
+        return None
+    import numpy as np  # only where there is an encoder
+
+    with _lock:
+        known = _bundled.get(retriever.encoder.fingerprint)
+        if known is None:
+            known = (
+                np.array([encode(text) for text in bundled_turns("requests")]),
+                np.array([encode(text) for text in bundled_turns("needs_nothing")]),
+            )
+            _bundled[retriever.encoder.fingerprint] = known
+    return VectorTurnType(encode, *known)
