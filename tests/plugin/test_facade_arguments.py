@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.conversations import PHRASES
+from support.ids import steady
 from support.modes import CountingModes
 from support.policies import Observer
 
@@ -77,7 +78,7 @@ def test_a_setting_like_none_lists_them_all(garden):
         (Path("no/such/folder"), "does not exist"),
         ("git+https://example.org/skills", "does not exist"),
     ],
-    ids=repr,
+    ids=steady,
 )
 def test_what_cannot_be_a_source_is_refused(sources, words):
     with pytest.raises(ConfigurationError, match=words):
@@ -113,7 +114,7 @@ def test_a_file_is_no_source(garden):
         ({"plugins": [object()]}, PluginError),
         ({"block_plugins": "langgraph"}, ConfigurationError),
     ],
-    ids=str,
+    ids=steady,
 )
 def test_wrong_settings_raise_at_once(garden, options, error):
     with pytest.raises(error):

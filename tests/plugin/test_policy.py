@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.conversations import PHRASES
+from support.ids import steady
 from support.modes import CountingModes
 from support.policies import Assessor, ModePolicy, Observer, Policy
 
@@ -127,7 +128,7 @@ def raising() -> Any:
         Scope("k", lambda skill: "yes"),  # type: ignore[arg-type, return-value]
         Scope("k", lambda: True),  # type: ignore[arg-type]
     ],
-    ids=lambda answer: str(answer)[:40],
+    ids=lambda answer: steady(answer)[:40],
 )
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_policy_that_breaks_hides_everything(garden, answer, others):

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from support.ids import steady
 
 from skillcue_adapters.caching import keys
 from skillcue_adapters.caching.keys import ranking_key
@@ -50,7 +51,7 @@ FLIPS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("flip", FLIPS, ids=str)
+@pytest.mark.parametrize("flip", FLIPS, ids=steady)
 def test_each_part_changes_the_key(flip: dict[str, Any]) -> None:
     assert key(**flip) != key()
 
