@@ -75,11 +75,11 @@ class DenseRetriever(SemanticRetriever[SemanticIndex]):
         return index
 
     def _score(self, index: SemanticIndex, query: Query) -> Scored:
-        vector = self._query_vector(query.text)
+        vector = self.query_vector(query.text)
         own = _similar(index, vector)
         scores = own
         if self.settings.context_weight and says_something(query.context):
-            context = _similar(index, self._query_vector(query.context))
+            context = _similar(index, self.query_vector(query.context))
             scores = own + self.settings.context_weight * context
         mean, deviation = spread(own)
 

@@ -6,14 +6,14 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from skillcue_adapters.document_vectors import DocumentVectors, rows_of
+from skillcue_adapters.document_vectors import DocumentVectors
 from skillcue_adapters.encoding import Encoding, EncodingLimits
 from skillcue_adapters.index.vectors import Located, Rows
+from skillcue_adapters.query_vectors import QueryNotEncodedError, query_vector
 from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, ScoringRetriever
 from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.settings import choice, number
@@ -27,10 +27,6 @@ __all__ = ["SemanticRetriever", "SemanticSettings"]
 T = TypeVar("T")
 
 log = logging.getLogger("skillcue.encoding")
-
-QUERY_MEMO = 512
-"""Texts of queries whose vectors are remembered: one context comes with many queries."""
-
 
 PLANNED_SKILLS = 512
 """The texts of up to so many new skills are looked up at once, of more in the background."""
@@ -91,7 +87,6 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         identity = fingerprint(*kind, encoder.fingerprint, asdict(settings))
         super().__init__(identity, library, mode, fallback, previous)
         self._encoder = encoder
-        self._query_vector = lru_cache(maxsize=QUERY_MEMO)(self._encode_query)
         self._encoding: Encoding[T] | None = None
         if self.skills:
             self._encoding = self._encode(encoder, settings, previous, vectors)
@@ -105,7 +100,7 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
             return Pending(self._encoding.pending)
         try:
             return self._score(index, query)
-        except _QueryNotEncodedError as failure:
+        except QueryNotEncodedError as failure:
             log.warning("a query could not be encoded; its answer is lexical", exc_info=failure)
             return Pending(f"encoding the query failed: {failure}")
 
@@ -129,13 +124,12 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         return self._encoder
 
     def query_vector(self, text: str) -> Rows:
-        """Vector of a query, from memory where it was asked for lately; it cannot be written to.
+        """Vector of a query; see `skillcue_adapters.query_vectors.query_vector`.
 
         Raises:
-            ConfigurationError: The encoder gives something that is no vector.
-            RuntimeError: The encoder failed.
+            QueryNotEncodedError: The encoder failed.
         """
-        vector: Rows = self._query_vector(text)
+        vector: Rows = query_vector(self._encoder, text)
         return vector
 
     @property
@@ -189,20 +183,6 @@ class SemanticRetriever(ScoringRetriever, Generic[T]):
         index = self._vectors_of(self.index)
         used = int(np.count_nonzero(index.plan.used()))
         return index if len(index.plan.keys) <= 2 * used + DEAD_TEXTS else None
-
-    def _encode_query(self, text: str) -> Rows:
-        # One text a call: what else is encoded must not change a vector.
-        try:
-            encoded = self._encoder.encode_queries([text])
-            vector: Rows = rows_of(encoded, 1, self._encoder.dim)[0]
-        except Exception as error:  # a server may be down; the words of the query still answer
-            raise _QueryNotEncodedError(type(error).__name__) from error
-        vector.setflags(write=False)
-        return vector
-
-
-class _QueryNotEncodedError(RuntimeError):
-    """The encoder failed on a query."""
 
 
 def _chunk_limits(settings: SemanticSettings) -> ChunkLimits | None:

@@ -230,7 +230,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         return Scored(scores, everything if own.vector.any() else own.words.view.matched, signals)
 
     def _read(self, index: CalibratedIndex, text: str) -> _Reading:
-        vector = self._query_vector(text)
+        vector = self.query_vector(text)
         words = self._lexical.read(text)
         called = self._called(words.view.text)
         head, chunk = index.similarities(index.calibrated(vector[None, :])[0])
@@ -260,7 +260,7 @@ class SkillSightRetriever(SemanticRetriever[CalibratedIndex]):
         pieces = sentences(text, self.settings.most_sentences)
         if not pieces:
             return None
-        return index.calibrated(np.array([self._query_vector(piece) for piece in pieces]))
+        return index.calibrated(np.array([self.query_vector(piece) for piece in pieces]))
 
     def _fuse(
         self,

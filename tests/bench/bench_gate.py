@@ -35,7 +35,7 @@ from skillcue import GateSettings, PushSettings, SkillCue, StaticSource
 from skillcue_hooks import Skill
 
 MODES = (("bm25", None), ("skillsight", "static"), ("skillsight", "minilm"))
-SETTINGS = (0.01, 0.02, 0.05, 0.1, 0.2)
+SETTINGS = (0.05, 0.1)
 SHARES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 RESAMPLES = 1000
 

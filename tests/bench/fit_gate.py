@@ -8,7 +8,8 @@ same size, `EQUAL`, and to the sign that the meaning of the feature demands; the
 forbidden. Equal weights of standardised features lose little on the data at hand and hold up best on
 other data (Dawes, 1979), and other libraries are other data: the conversations here are over 48 skills.
 Features are in units of the null turns over the library (see `skillcue.push.calibration`), which is
-what carries the weights over. Turns whose skill was given before are left out. Needed turns whose right
+what carries the weights over. The levels come from conversations in which the gate speaks itself, with
+all that it misses: they must be like those to come. Turns whose skill was given before are left out. Needed turns whose right
 skill is not first count `WRONG_FIRST`, since advice that leads with a wrong skill is worth less.
 """
 
@@ -16,17 +17,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gate_rows import Row, auc, conversations, feature_rows, recall_at
+from gate_rows import Offers, Row, auc, conversations, feature_rows, recall_at
 from scipy.optimize import minimize
 
-from skillcue import PushSettings, SkillCue
+from skillcue import GateSettings, PushSettings, SkillCue
 from skillcue.push import calibration as null
 from skillcue.push.weights import GATE_VERSION, GateWeights
+from skillcue_hooks import Hit
 
 ROOT = Path(__file__).parents[2]
 LABELLED = ROOT / "examples/conversations/labelled"
@@ -37,6 +41,8 @@ EQUAL = 0.3
 WRONG_FIRST = 0.5
 FOLDS = 10
 LEVELS = 400
+REPLAYED = 0.05
+"""Share of false pushes in the conversations whose turns give the levels."""
 
 TEXT = ("wording", "files", "imperative", "numbers", "question", "thanks", "words")
 SETS: dict[str, tuple[list[tuple[str, str]], tuple[str, ...]]] = {
@@ -52,6 +58,9 @@ NEGATIVE = ("question", "thanks")
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
+Scores = Callable[[Floats, Sequence[Row]], Floats]
+"""(features of turns, the turns) to scores."""
+
 
 def main() -> None:
     """Fit every set; see the module."""
@@ -62,50 +71,98 @@ def main() -> None:
     sets = {signals: _fit_set(signals, talks) for signals in SETS}
     if write:
         text = json.dumps({"version": GATE_VERSION, "sets": sets}, indent=1, sort_keys=True)
-        TARGET.write_text(text + "\n", "utf-8")
+        TARGET.write_text(_short_lists(text) + "\n", "utf-8")
+
+
+def _short_lists(text: str) -> str:
+    """A list of numbers on one line, as nobody reads them one by one."""
+    return re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
 
 
 def _fit_set(signals: str, talks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     searched, names = SETS[signals]
     features = [*names, *TEXT]
-    rows: list[Row] = []
-    which: list[int] = []
-    parts: list[Floats] = []
-    nulls: list[tuple[null.NullFeatures, ...]] = []
-    scales: list[Mapping[str, tuple[float, float]]] = []
-    for mode, encoder in searched:
-        cue = SkillCue(ROOT / "examples/skills", mode=mode, encoder=encoder, cache=False, wait=True)
-        null_rows = _null_rows(cue, mode, signals)
-        scale = _scale(null_rows, features)
-        found = feature_rows(cue, mode, talks, PushSettings())
-        found = [row for row in found if not row.given]
-        rows += found
-        which += [len(parts)] * len(found)
-        parts.append(_matrix([row.features for row in found], features, scale))
-        nulls.append(null_rows)
-        scales.append(scale)
-    table = np.vstack(parts)
+    parts = [_part(signals, mode, encoder, talks, features) for mode, encoder in searched]
+    rows = [row for part in parts for row in part.rows]
+    table = np.vstack([part.table(part.rows) for part in parts])
     signs = [-1 if name in NEGATIVE else 1 for name in features]
-    scores = _cross_validated(table, rows, signs)
-    _report(signals, rows, scores)
+    folds = _cross_validated(table, rows, signs)
+    _report(signals, rows, folds(table, rows))
     intercept, fitted = _fit(table, rows, signs)
     weights = {name: round(w, 4) for name, w in zip(features, fitted, strict=True) if abs(w) > 1e-4}
-    constants = GateWeights(round(intercept, 4), weights, scales[0], 0.0, 0.0, ())
-    landmarks = [null.calibrated(signals, found, constants) for found in nulls]
-    levels = [
-        landmarks[part].level(score)
-        for row, score, part in zip(rows, scores, which, strict=True)
-        if not row.need
-    ]
+    constants = GateWeights(round(intercept, 4), weights, parts[0].scale, 0.0, 0.0, ())
+    first = _levels(parts, signals, constants, folds, None)
+    levels = _levels(parts, signals, constants, folds, float(np.quantile(first, 1.0 - REPLAYED)))
+    landmarks = null.calibrated(signals, parts[0].nulls, constants)
     grid = (np.arange(LEVELS) + 0.5) / LEVELS
     return {
         "intercept": constants.intercept,
         "weights": weights,
-        "scale": {name: [round(x, 5) for x in scales[0][name]] for name in weights},
-        "nothing": round(landmarks[0].nothing, 4),
-        "foreign": round(landmarks[0].foreign, 4),
+        "scale": {name: [round(x, 5) for x in parts[0].scale[name]] for name in weights},
+        "nothing": round(landmarks.nothing, 4),
+        "foreign": round(landmarks.foreign, 4),
         "levels": [round(float(level), 4) for level in np.quantile(levels, grid)],
     }
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The labelled turns, searched in one mode."""
+
+    cue: SkillCue
+    mode: str
+    talks: Sequence[Mapping[str, Any]]
+    features: Sequence[str]
+    nulls: tuple[null.NullFeatures, ...]
+    scale: Mapping[str, tuple[float, float]]
+    rows: Sequence[Row]
+
+    def table(self, rows: Sequence[Row]) -> Floats:
+        return _matrix([row.features for row in rows], self.features, self.scale)
+
+    def replayed(self, offers: Offers | None) -> list[Row]:
+        found = feature_rows(self.cue, self.mode, self.talks, PushSettings(), offers)
+        return [row for row in found if not row.given]
+
+
+def _part(
+    signals: str, mode: str, encoder: str, talks: Sequence[Mapping[str, Any]], features: list[str]
+) -> _Part:
+    cue = SkillCue(ROOT / "examples/skills", mode=mode, encoder=encoder, cache=False, wait=True)
+    nulls = _null_rows(cue, mode, signals)
+    part = _Part(cue, mode, talks, features, nulls, _scale(nulls, features), ())
+    return replace(part, rows=part.replayed(None))
+
+
+def _levels(
+    parts: Sequence[_Part],
+    signals: str,
+    constants: GateWeights,
+    folds: Scores,
+    threshold: float | None,
+) -> Floats:
+    """Levels of turns that need nothing, in conversations in which the gate itself speaks from
+    `threshold` on, or in which each skill is supplied."""
+    levels = []
+    for part in parts:
+        landmarks = null.calibrated(signals, part.nulls, constants)
+
+        def offers(
+            features: Mapping[str, float],
+            hits: Sequence[Hit],
+            part: _Part = part,
+            landmarks: null.Calibration = landmarks,
+        ) -> list[str]:
+            found = _matrix([features], part.features, part.scale)[0]
+            weights = np.array([constants.weights.get(name, 0.0) for name in part.features])
+            level = landmarks.level(float(found @ weights) + constants.intercept)
+            near = [h for h in hits[:3] if h.score >= GateSettings().runner_up * hits[0].score]
+            return [hit.skill.id for hit in near] if level >= (threshold or 0.0) else []
+
+        rows = part.rows if threshold is None else part.replayed(offers)
+        scores = folds(part.table(rows), rows)
+        levels += [landmarks.level(s) for s, r in zip(scores, rows, strict=True) if not r.need]
+    return np.array(levels)
 
 
 def _null_rows(cue: SkillCue, mode: str, signals: str) -> tuple[null.NullFeatures, ...]:
@@ -161,16 +218,22 @@ def _fit(table: Floats, rows: Sequence[Row], signs: Sequence[int]) -> tuple[floa
     return float(found[0]), [float(weight) for weight in found[1:]]
 
 
-def _cross_validated(table: Floats, rows: Sequence[Row], signs: Sequence[int]) -> Floats:
-    """Scores of turns by weights that were fitted without their conversation."""
+def _cross_validated(table: Floats, rows: Sequence[Row], signs: Sequence[int]) -> Scores:
+    """Gives turns the scores of weights that were fitted without their conversation."""
     names = np.array([row.conversation for row in rows])
     folds = np.array_split(np.random.default_rng(0).permutation(np.unique(names)), FOLDS)
-    scores = np.zeros(len(rows))
+    fitted = {}
     for fold in folds:
         out = np.isin(names, fold)
         kept = [row for row, left in zip(rows, out, strict=True) if not left]
         intercept, weights = _fit(table[~out], kept, signs)
-        scores[out] = table[out] @ np.array(weights) + intercept
+        fitted.update(dict.fromkeys(fold.tolist(), (intercept, np.array(weights))))
+
+    def scores(table: Floats, rows: Sequence[Row]) -> Floats:
+        pairs = [fitted[row.conversation] for row in rows]
+        found = zip(table, pairs, strict=True)
+        return np.array([line @ weights + intercept for line, (intercept, weights) in found])
+
     return scores
 
 

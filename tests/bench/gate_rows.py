@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,12 @@ from skillcue import PushSettings, SkillCue
 from skillcue.push.cues import text_cues
 from skillcue.push.features import library_features, new_hits
 from skillcue.push.query import turn_query
-from skillcue_hooks import Query
+from skillcue_hooks import Hit, Query
 
 __all__ = ["Row", "auc", "conversations", "feature_rows", "recall_at"]
+
+Offers = Callable[[Mapping[str, float], Sequence[Hit]], Iterable[str]]
+"""(features of a turn, its candidates) to the ids of the skills that are offered."""
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -53,9 +56,22 @@ def conversations(paths: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
 
 
 def feature_rows(
-    cue: SkillCue, mode: str, talks: Iterable[Mapping[str, Any]], push: PushSettings
+    cue: SkillCue,
+    mode: str,
+    talks: Iterable[Mapping[str, Any]],
+    push: PushSettings,
+    offers: Offers | None = None,
 ) -> list[Row]:
-    """Features of every user turn, as if each skill had been supplied when it was first needed."""
+    """Features of every user turn.
+
+    Args:
+        cue: Searches.
+        mode: Its mode.
+        talks: Labelled conversations.
+        push: Limits of the query.
+        offers: What is offered on a turn, which is at hand from then on; None supplies each skill
+            when it is first needed.
+    """
     snapshot = cue.snapshot()
     gate = cue.fitted_gate(mode, snapshot)
     rows = []
@@ -85,7 +101,9 @@ def feature_rows(
                 )
             )
             earlier.append(text)
-            if label["need"]:
+            if offers is not None:
+                visible.update(offers(features, alone))
+            elif label["need"]:
                 visible.update(label["gold"])
     return rows
 

@@ -29,7 +29,7 @@ class StartingFormula(SkillSightRetriever):
     """See the module; the context is not looked at."""
 
     def _score(self, index: Any, query: Query) -> Scored:
-        vector = self._query_vector(query.text)
+        vector = self.query_vector(query.text)
         words = self._lexical.read(query.text)
         similar = index.similarities(index.calibrated(vector[None, :])[0])[0].similarity
         among = best_positions(150, similar)

@@ -41,8 +41,11 @@ __all__ = [
     "shipped_calibration",
 ]
 
-FOREIGN_TURNS = 60
+FOREIGN_TURNS = 40
 """Skills whose descriptions are asked for, spread evenly over the library."""
+
+NOTHING_TURNS = 140
+"""Bundled turns that need nothing which are searched for, spread evenly over them."""
 
 REQUEST_CHARS = 200
 """Characters of a description that make a request."""
@@ -124,16 +127,18 @@ def null_turns(skills: Sequence[Skill]) -> Iterable[NullTurn]:
     Args:
         skills: The library's, sorted by id.
     """
-    for number, text in enumerate(bundled_turns("needs_nothing")):
-        if number % 2 and skills:
-            given = skills[number * 7919 % len(skills)]
+    bundled = bundled_turns("needs_nothing")
+    for count, number in enumerate(_spread(len(bundled), NOTHING_TURNS)):
+        text = bundled[number]
+        if count % 2 and skills:
+            # Scattered, so that turns of one sort do not all follow the same skills; and nearly the
+            # same ones after an edit of the library, whose vectors are remembered.
+            given = skills[number * 619 % 1009 * len(skills) // 1009]
             yield NullTurn(text, (_request(given),), given.id, number)
         else:
             yield NullTurn(text, number=number)
-    step = max(len(skills) / FOREIGN_TURNS, 1.0)
-    for n in range(min(len(skills), FOREIGN_TURNS)):
-        missing = skills[int(n * step)]
-        yield NullTurn(_request(missing), hidden=missing.id)
+    for number in _spread(len(skills), FOREIGN_TURNS):
+        yield NullTurn(_request(skills[number]), hidden=skills[number].id)
 
 
 def fit_calibration(skills: Sequence[Skill], search: Search, types: TurnType) -> Calibration | None:
@@ -221,6 +226,12 @@ def _unit(values: Sequence[float], shipped: tuple[float, float]) -> tuple[float,
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
+
+
+def _spread(n: int, most: int) -> list[int]:
+    """At most `most` of the first `n` whole numbers, evenly."""
+    count = min(n, most)
+    return [i * n // count for i in range(count)]
 
 
 def _request(skill: Skill) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from skillcue.push.calibration import Calibration, fit_calibration
 from skillcue.push.stored import load_calibration, store_calibration
-from skillcue.push.turn_type import TurnTypes, VectorTurnType, bundled_turns
+from skillcue.push.turn_type import TurnRegression, TurnTypes, VectorTurnType, bundled_turns
 from skillcue.push.weights import GATE_VERSION
 from skillcue_hooks import Hit, Library, Query, Ranking
 from skillcue_hooks.fingerprint import fingerprint
@@ -200,7 +200,7 @@ class _IncompleteError(RuntimeError):
     """The index is not ready: what it says now is not what it will say."""
 
 
-_bundled: dict[str, tuple[Any, Any]] = {}  # by the encoder's fingerprint
+_regressions: dict[str, TurnRegression] = {}  # by the encoder's fingerprint
 _known: OrderedDict[str, Calibration | None] = OrderedDict()
 _lock = threading.Lock()
 
@@ -213,11 +213,11 @@ def _vector_type(retriever: Any) -> VectorTurnType | None:
     import numpy as np  # only where there is an encoder
 
     with _lock:
-        known = _bundled.get(retriever.encoder.fingerprint)
+        known = _regressions.get(retriever.encoder.fingerprint)
         if known is None:
-            known = (
+            known = TurnRegression(
                 np.array([encode(text) for text in bundled_turns("requests")]),
                 np.array([encode(text) for text in bundled_turns("needs_nothing")]),
             )
-            _bundled[retriever.encoder.fingerprint] = known
-    return VectorTurnType(encode, *known)
+            _regressions[retriever.encoder.fingerprint] = known
+    return VectorTurnType(encode, known)

@@ -19,7 +19,14 @@ from typing import Any
 
 from skillcue.push.cues import prose
 
-__all__ = ["TurnTypes", "VectorTurnType", "WordTurnType", "bundled_turns", "word_turn_type"]
+__all__ = [
+    "TurnRegression",
+    "TurnTypes",
+    "VectorTurnType",
+    "WordTurnType",
+    "bundled_turns",
+    "word_turn_type",
+]
 
 KERNEL = 4.0
 """How fast a bundled turn loses its say with distance."""
@@ -45,22 +52,20 @@ def bundled_turns(name: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-class VectorTurnType:
-    """Compares vectors of turns with those of the bundled ones: kernel ridge regression.
+class TurnRegression:
+    """Tells vectors of requests from those of turns that need nothing: kernel ridge regression.
 
     Requests are worth 1 and the others -1, both kinds weigh the same, and the kernel is
     ``exp(KERNEL * (cosine - 1))``.
 
     Args:
-        encode: Text to its vector, of length 1.
-        requests: Vectors of the bundled requests, a row each.
+        requests: Vectors of the bundled requests, a row each, of length 1.
         others: Vectors of the bundled turns that need nothing.
     """
 
-    def __init__(self, encode: Callable[[str], Any], requests: Any, others: Any) -> None:
+    def __init__(self, requests: Any, others: Any) -> None:
         import numpy as np  # only where there is an encoder
 
-        self._encode = encode
         self._known = np.concatenate([requests, others]).astype(np.float64)
         values = np.repeat([1.0, -1.0], [len(requests), len(others)])
         counts = np.repeat([len(requests), len(others)], [len(requests), len(others)])
@@ -72,6 +77,34 @@ class VectorTurnType:
         left_out = values - self._weights / np.diag(inverse)
         self._left_out = left_out[len(requests) :]
 
+    def value(self, vector: Any) -> float:
+        """About 1 for a request, -1 for the others.
+
+        Args:
+            vector: Of a turn, of length 1.
+        """
+        import numpy as np
+
+        near = np.exp(KERNEL * (self._known @ vector - 1.0))
+        return float(near @ self._weights)
+
+    def left_out(self, number: int) -> float:
+        """The value of a bundled turn that needs nothing, told from the other bundled ones."""
+        return float(self._left_out[number])
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTurnType:
+    """Compares vectors of turns with those of the bundled ones.
+
+    Attributes:
+        encode: Text to its vector, of length 1.
+        regression: Made of the bundled turns, by the same encoder.
+    """
+
+    encode: Callable[[str], Any]
+    regression: TurnRegression
+
     def __call__(self, text: str, left_out: int | None = None) -> float:
         """How much like a request `text` is: about 1 for a request, -1 for the others.
 
@@ -79,12 +112,9 @@ class VectorTurnType:
             text: A user message.
             left_out: It is this one of the turns that need nothing, which is not compared.
         """
-        import numpy as np
-
         if left_out is not None:
-            return float(self._left_out[left_out])
-        near = np.exp(KERNEL * (self._known @ self._encode(prose(text)) - 1.0))
-        return float(near @ self._weights)
+            return self.regression.left_out(left_out)
+        return self.regression.value(self.encode(prose(text)))
 
 
 class WordTurnType:
