@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skillcue_adapters.index.keys import Keys, content_keys
-from skillcue_adapters.index.locks import ForkSafeLock
 from skillcue_adapters.index.vectors import Located, Rows, VectorStore
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 

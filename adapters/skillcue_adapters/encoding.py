@@ -8,16 +8,18 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from skillcue_adapters.document_vectors import DocumentVectors
 from skillcue_adapters.index.keys import Positions
-from skillcue_adapters.index.locks import ForkSafeLock
 from skillcue_adapters.index.vectors import Located
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.text_plan import TextPlan
+from skillcue_adapters.threads import is_ending, start_background
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 
@@ -170,10 +172,7 @@ class Encoding(Generic[T]):
 
     def _start(self) -> None:
         # A thread ends its own event: by then another may have begun anew.
-        thread = threading.Thread(
-            target=self._guarded, args=(self._done,), name="skillcue-encoding", daemon=True
-        )
-        thread.start()
+        start_background("skillcue-encoding", partial(self._guarded, self._done))
 
     def _survive_fork(self) -> None:
         if self._pid == os.getpid() or self._done.is_set():
@@ -197,7 +196,8 @@ class Encoding(Generic[T]):
         try:
             self._work()
         except (Exception, SystemExit) as error:  # an encoder may raise anything
-            log.exception("encoding failed; answers are lexical")
+            if not is_ending():
+                log.exception("encoding failed; answers are lexical")
             self._vectors.flush()
             self._failed_at = time.monotonic()  # first: a failure without its time is retried
             self._failure = error
@@ -210,7 +210,7 @@ class Encoding(Generic[T]):
         plan = self._plan or self._prepare()
         self._planned.set()
         for start in range(0, self._new, self._limits.batch):
-            if self._stopped:
+            if self._stopped or is_ending():
                 break
             batch = self._missing[start : start + self._limits.batch]
             texts = [plan.new[n] for n in batch.tolist()]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.index.keys import Positions
-from skillcue_adapters.index.locks import ForkSafeLock
+from skillcue_adapters.locks import ForkSafeLock
 
 __all__ = ["TermRows", "Vocabulary", "analysed", "ranges"]
 

@@ -375,6 +375,7 @@ class SkillCue:
     def close(self) -> None:
         """Stop background work and release the cache and the traces."""
         self._live.close()
+        self._fits.close()
         self._engine.close()
         if self._traces is not None:
             self._traces.close()
@@ -459,8 +460,10 @@ class SkillCue:
         log.warning("mode %s does not keep to the scope of a query", mode)
         return replace(ranking, hits=tuple(h for h in ranking.hits if scope.allows(h.skill)))
 
-    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot) -> Fitted:
-        """The push gate, fitted to this snapshot in `mode`."""
+    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool = True) -> Fitted:
+        """The push gate, fitted to this snapshot in `mode`; not while its index is not `complete`."""
+        if not complete:
+            return self._fits.unfitted(mode, snapshot.library)
         retriever = self._engine.bare_retriever(mode, snapshot.library)
         return self._fits.fitted(mode, snapshot.library, retriever)
 

@@ -13,8 +13,8 @@ from subprocess import Popen
 from support.index_libraries import CountingEncoder, build_retriever, make_skills
 
 from skillcue_adapters.index.keys import content_keys
-from skillcue_adapters.index.locks import ForkSafeLock, only_process
 from skillcue_adapters.index.vectors import VectorStore
+from skillcue_adapters.locks import ForkSafeLock, only_process
 from skillcue_hooks.contracts import Query
 
 Start = Callable[[str], "Popen[str]"]
@@ -100,7 +100,7 @@ def test_only_one_process_is_inside_and_death_frees(python: Start, tmp_path: Pat
     script = f"""
 import time
 from pathlib import Path
-from skillcue_adapters.index.locks import only_process
+from skillcue_adapters.locks import only_process
 with only_process(Path({str(tmp_path / "lock")!r})) as alone:
     print(alone, flush=True)
     time.sleep(60)

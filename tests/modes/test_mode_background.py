@@ -155,7 +155,7 @@ def located(vectors: np.ndarray) -> Located:
     store = DocumentVectors(table)
     keys = store.keys(texts_)
     store.encode(table, keys, texts_)
-    return store.locate(keys)
+    return store.locate(table, keys)
 
 
 def hub_values(vectors: np.ndarray) -> np.ndarray:
@@ -203,7 +203,9 @@ def index_of(
     table.rows = {text: vector_of(text) for text in plan.new.values()}
     store.encode(table, plan.keys, [plan.new[n] for n in range(len(plan.new))])
     heads = Bm25Retriever(Library("heads", tuple(library)), Bm25Settings()).head
-    return CalibratedIndex(plan, store.locate(plan.keys), heads.counts_of, None, hub_weight, None)
+    return CalibratedIndex(
+        plan, store.locate(table, plan.keys), heads.counts_of, None, hub_weight, None
+    )
 
 
 def head_hubness(index: CalibratedIndex) -> np.ndarray:

@@ -16,7 +16,7 @@ from skillcue import SkillCue
 from skillcue.traces import TraceSettings
 from skillcue.traces.file import TraceFile
 from skillcue.traces.reading import read_traces
-from skillcue_adapters.index.locks import only_process
+from skillcue_adapters.locks import only_process
 from skillcue_hooks.errors import ConfigurationError
 
 WRITER = """

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from skillcue_adapters.index.locks import ForkSafeLock, only_process
 from skillcue_adapters.index.segment import (
     ForeignFileError,
     SegmentError,
     read_segment,
     write_segment,
 )
+from skillcue_adapters.locks import ForkSafeLock, only_process
 
 __all__ = ["KEPT_DAYS", "MANY_SEGMENTS", "Segment", "SegmentFolder", "index_bytes"]
 

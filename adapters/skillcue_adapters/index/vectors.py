@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from skillcue_adapters.index.folder import Segment, SegmentFolder
 from skillcue_adapters.index.keys import KEY_BYTES, Keys, Positions, match_keys
-from skillcue_adapters.index.locks import ForkSafeLock
 from skillcue_adapters.index.segment import SegmentError
+from skillcue_adapters.locks import ForkSafeLock
 
 __all__ = [
     "BLOCK_ROWS",

@@ -51,8 +51,8 @@ class PushHost(Protocol):
         """The mode of a turn for which nobody named one."""
         ...
 
-    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot) -> Fitted:
-        """The gate, fitted to the library in `mode`."""
+    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool) -> Fitted:
+        """The gate, fitted to the library in `mode` once its index is complete."""
         ...
 
     def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
@@ -181,7 +181,7 @@ def _look(
     ranking = host.search(wanted, mode, snapshot)
     candidates = _pushable(ranking, turn)
     hits = candidates.ranking.hits
-    gate = host.fitted_gate(mode, snapshot)
+    gate = host.fitted_gate(mode, snapshot, complete=ranking.degraded is None)
     alone = joined = new_hits(hits, turn.visible_skills)
     if query.joined != query.text and hits:
         together = Query(query.joined, k=settings.depth, scope=scope)

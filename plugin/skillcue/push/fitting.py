@@ -22,6 +22,8 @@ from skillcue.push.calibration import Calibration, fit_calibration
 from skillcue.push.stored import load_calibration, store_calibration
 from skillcue.push.turn_type import TurnRegression, TurnTypes, VectorTurnType, bundled_turns
 from skillcue.push.weights import GATE_VERSION
+from skillcue_adapters.locks import ForkSafeLock
+from skillcue_adapters.threads import is_ending, start_background
 from skillcue_hooks import Hit, Library, Query, Ranking
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -86,8 +88,12 @@ class GateFits:
 
     def __init__(self, cache_dir: Path | None) -> None:
         self._folder = None if cache_dir is None else cache_dir / "gate"
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._fits: OrderedDict[tuple[str, str], _Fit] = OrderedDict()
+
+    def unfitted(self, mode: str, library: Library) -> Fitted:
+        """What is known of `library` in `mode` without searching it."""
+        return Fitted(TurnTypes(), self._lent(mode, library), pending=True)
 
     def fitted(
         self, mode: str, library: Library, retriever: Searcher, wait: float | None = FIT_WAIT_S
@@ -108,7 +114,13 @@ class GateFits:
             self._fits.move_to_end(key)
             while len(self._fits) > FITS_KEPT:
                 self._fits.popitem(last=False)
-        return fit.wait(wait) or Fitted(TurnTypes(), self._lent(mode, library), pending=True)
+        return fit.wait(wait) or self.unfitted(mode, library)
+
+    def close(self) -> None:
+        """Stop what is being fitted."""
+        with self._lock:
+            for fit in self._fits.values():
+                fit.stop()
 
     def _lent(self, mode: str, library: Library) -> Calibration | None:
         """The newest calibration of nearly the same library."""
@@ -133,7 +145,8 @@ class _Fit:
         self._done = threading.Event()
         self._pid = os.getpid()
         self._retry_at = math.inf
-        threading.Thread(target=self._guarded, name="skillcue-gate", daemon=True).start()
+        self._stopped = False
+        start_background("skillcue-gate", self._guarded)
 
     @property
     def is_over(self) -> bool:
@@ -143,6 +156,10 @@ class _Fit:
         if self._done.is_set():
             return time.monotonic() >= self._retry_at
         return self._pid != os.getpid()
+
+    def stop(self) -> None:
+        """Give up soon, without a result."""
+        self._stopped = True
 
     def wait(self, seconds: float | None) -> Fitted | None:
         self._done.wait(seconds)
@@ -155,7 +172,8 @@ class _Fit:
         except _IncompleteError:
             delay = READY_S
         except Exception:  # an encoder or a retriever may raise anything; push goes on uncalibrated
-            log.exception("the gate could not be fitted; the shipped calibration is used")
+            if not is_ending():
+                log.exception("the gate could not be fitted; the shipped calibration is used")
         finally:
             self._retry_at = time.monotonic() + delay
             self._done.set()
@@ -173,10 +191,8 @@ class _Fit:
             known = key in _known
             calibration = _known.get(key)
         if stored is None and not known:
-            self._search(
-                "hello", ""
-            )  # tells whether the index is ready, before anything is encoded
-        types = TurnTypes(_vector_type(self._retriever))
+            self._search("hello", "")  # is the index ready? Before anything is encoded
+        types = TurnTypes(self._vector_type())
         if stored is not None:
             return Fitted(types, stored)
         if not known:
@@ -190,34 +206,45 @@ class _Fit:
         return Fitted(types, calibration)
 
     def _search(self, text: str, context: str) -> Sequence[Hit]:
+        self._go_on()
         ranking = self._retriever.search(Query(text, context=context, k=DEPTH))
         if ranking.degraded is not None:
             raise _IncompleteError(ranking.degraded)
         return ranking.hits
 
+    def _vector_type(self) -> VectorTurnType | None:
+        """Compares vectors of the retriever's encoder, which encodes the bundled turns once."""
+        retriever: Any = self._retriever
+        encode: Callable[[str], Any] | None = getattr(retriever, "query_vector", None)
+        if encode is None:
+            return None
+        name = retriever.encoder.fingerprint
+        with _lock:
+            known = _regressions.get(name)
+            if known is None:
+                known = _regressions[name] = TurnRegression(
+                    self._encoded("requests", encode), self._encoded("needs_nothing", encode)
+                )
+        return VectorTurnType(encode, known)
+
+    def _encoded(self, turns: str, encode: Callable[[str], Any]) -> Any:
+        import numpy as np  # only where there is an encoder
+
+        rows = []
+        for text in bundled_turns(turns):
+            self._go_on()
+            rows.append(encode(text))
+        return np.array(rows)
+
+    def _go_on(self) -> None:
+        if self._stopped or is_ending():
+            raise _IncompleteError("stopped")
+
 
 class _IncompleteError(RuntimeError):
-    """The index is not ready: what it says now is not what it will say."""
+    """It is stopped, or the index is not ready: what it says now is not what it will say."""
 
 
 _regressions: dict[str, TurnRegression] = {}  # by the encoder's fingerprint
 _known: OrderedDict[str, Calibration | None] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _vector_type(retriever: Any) -> VectorTurnType | None:
-    """Compares vectors of the retriever's encoder, which encodes the bundled turns once."""
-    encode: Callable[[str], Any] | None = getattr(retriever, "query_vector", None)
-    if encode is None:
-        return None
-    import numpy as np  # only where there is an encoder
-
-    with _lock:
-        known = _regressions.get(retriever.encoder.fingerprint)
-        if known is None:
-            known = TurnRegression(
-                np.array([encode(text) for text in bundled_turns("requests")]),
-                np.array([encode(text) for text in bundled_turns("needs_nothing")]),
-            )
-            _regressions[retriever.encoder.fingerprint] = known
-    return VectorTurnType(encode, known)
+_lock = ForkSafeLock()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillcue_adapters.index.locks import ForkSafeLock, only_process
+from skillcue_adapters.locks import ForkSafeLock, only_process
 
 __all__ = ["TraceFile"]
 
