@@ -107,7 +107,18 @@ def evaluated(cli, folder, *options):
     return cli("eval", folder, "--modes", "bm25", "--json", "-", *options).json
 
 
-def outcome(conversation, group, confidence, *, first="", offered=(), repeated=(), always=False):
+def outcome(
+    conversation,
+    group,
+    score,
+    *,
+    first="",
+    offered=(),
+    at_hand=(),
+    repeated=(),
+    always=False,
+    confidence=None,
+):
     lb = Label(
         group == "need",
         frozenset({"gold"}) if group != "none" else frozenset(),
@@ -119,10 +130,12 @@ def outcome(conversation, group, confidence, *, first="", offered=(), repeated=(
         1,
         "text",
         lb,
-        confidence,
+        score if confidence is None else confidence,
+        score,
         first,
         always,
         tuple(offered),
+        frozenset(at_hand),
         frozenset(repeated),
         0.5,
         None,
@@ -249,8 +262,8 @@ def test_the_area_is_the_share_of_pairs_in_order():
         outcome(f"c{n % 7}", draw.choice(["need", "none", "given"]), draw.randrange(6) / 5)
         for n in range(60)
     ]
-    need = [o.confidence for o in outcomes if o.label.group == "need"]
-    none = [o.confidence for o in outcomes if o.label.group == "none"]
+    need = [o.score for o in outcomes if o.label.group == "need"]
+    none = [o.score for o in outcomes if o.label.group == "none"]
     pairs = [(a > b) + (a == b) / 2 for a in need for b in none]
     scores = PushScores(outcomes)
     area = scores.auc()
@@ -274,6 +287,100 @@ def test_the_curve_ends_at_everything_and_named_skills_stand_at_its_start():
     curve = PushScores(outcomes).curve()
     assert (curve[0]["false"], curve[0]["advised"], curve[0]["right_first"]) == (0.0, 0.5, 1.0)
     assert (curve[-1]["false"], curve[-1]["advised"], curve[-1]["right_first"]) == (1.0, 1.0, 0.5)
+
+
+def test_turns_of_equal_confidence_are_told_apart_by_their_scores():
+    """Confidence ends at the highest calibration turn; what lies above it is still ordered."""
+    outcomes = [
+        outcome("a", "need", 9.0, confidence=0.9975),
+        outcome("a", "none", 5.0, confidence=0.9975),
+        outcome("b", "need", 1.0, confidence=0.5),
+        outcome("b", "none", None, confidence=0.0),  # the gate was not asked
+    ]
+    scores = PushScores(outcomes)
+    assert scores.auc()["mean"] == 0.75
+    points = [(p["threshold"], p["false"], p["advised"]) for p in scores.curve()]
+    assert points == [(0.9975, 0, 0.5), (0.9975, 0.5, 0.5), (0.5, 0.5, 1), (0, 1, 1)]
+
+
+def test_needed_turns_at_hand_are_counted_apart():
+    outcomes = [
+        outcome("a", "need", 3, first="gold", offered=["gold"]),
+        outcome("a", "need", 1, at_hand=["gold"]),
+        outcome("b", "need", 2, offered=["other"], at_hand=["gold"]),
+        outcome("b", "need", 1),
+        outcome("c", "given", 1, at_hand=["gold"]),
+        outcome("c", "none", 0),
+    ]
+    scores = PushScores(outcomes)
+    at = scores.at_setting()
+    assert (at["advised"]["mean"], at["advised"]["n"]) == (0.5, 2)
+    assert (at["right_first"]["mean"], at["right_first"]["n"]) == (1.0, 1)
+    assert (at["right_offered"]["mean"], at["right_offered"]["n"]) == (1.0, 1)
+    assert (at["at_hand"]["mean"], at["at_hand"]["n"]) == (0.5, 4)
+    assert (at["at_hand_others"]["mean"], at["at_hand_others"]["n"]) == (0.5, 2)
+    assert [(k["group"], k["n"], k["advised"], k["at_hand"]) for k in scores.kinds()] == [
+        ("given", 1, 0, 0),
+        ("need", 4, 1, 2),
+        ("none", 1, 0, 0),
+    ]
+    assert scores.curve()[-1]["advised"] == 1.0  # which counts skills as the labels do
+
+
+RIVALS = [
+    {"_id": "g/loaf", "title": "loaf", "text": "Bake bread with yeast and knead dough"},
+    {"_id": "g/dough", "title": "dough", "text": "Bake bread with yeast and knead dough daily"},
+    *CORPUS[1:],
+]
+
+
+@pytest.fixture
+def rivals(tmp_path):
+    """A conversation that needs a skill after push has named it as a runner-up."""
+    turns = [
+        user(BREAD, "need", "g/loaf"),
+        answer(),
+        user("once more, knead dough daily", "need", "g/dough", kind="follow_up"),
+    ]
+    write_lines(tmp_path / "rivals" / "corpus.jsonl", RIVALS)
+    write_lines(tmp_path / "rivals" / "talks.jsonl", [{"_id": "c", "turns": turns}])
+    return tmp_path / "rivals"
+
+
+def test_a_runner_up_that_is_needed_later_is_at_hand(cli, rivals, tmp_path):
+    document = evaluated(cli, rivals)
+    first, second = (turn["modes"]["bm25"] for turn in document["turns"])
+    assert set(first["offered"]) == {"loaf", "dough"} and first["at_hand"] == []
+    assert second["at_hand"] == ["dough"]
+    at = document["modes"][0]["at_setting"]
+    assert (at["advised"]["n"], at["at_hand"]["mean"]) == (1, 0.5)
+    words = " ".join(cli("eval", rivals, "--modes", "bm25").out.split())
+    assert "1 of 2" in words and "0 (0 right, 1 at hand)" in words
+
+
+def test_max_false_push_is_the_setting_of_the_gate(cli, talks):
+    for share, spoken in ((0, 0), (1, 3)):
+        document = evaluated(cli, talks, "--max-false-push", share)
+        assert document["settings"]["gate"]["max_false_push"] == share
+        [mode] = document["modes"]
+        assert mode["threshold"] == 1 - share
+        assert sum(kind["advised"] for kind in mode["kinds"]) == spoken
+    shown = cli("eval", talks, "--modes", "bm25", "--max-false-push", 0.1)
+    assert "max_false_push 0.1" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "nan"])
+def test_a_share_out_of_range_is_an_error(cli, talks, share):
+    result = cli("eval", talks, f"--max-false-push={share}")
+    assert (result.code, result.out) == (2, "")
+    assert "Use a share from 0 to 1." in result.err
+
+
+def test_max_false_push_means_nothing_for_queries(cli):
+    result = cli("eval", EXAMPLES / "evaluation", "--max-false-push", "0.1")
+    assert (result.code, result.out) == (2, "")
+    assert "is for labelled conversations" in result.err
+    assert "Leave it out" in result.err
 
 
 def test_repeats_late_hits_and_other_skills_on_given_turns():
@@ -331,6 +438,29 @@ def test_the_page_is_drawn_and_single_turns_can_be_read(cli, talks, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.errors == []
         assert page.requests == [path.resolve().as_uri()]
+
+
+@needs_browser
+def test_the_page_shows_turns_at_hand_apart(cli, rivals, tmp_path):
+    path = tmp_path / "rivals.html"
+    cli("eval", rivals, "--modes", "bm25", "--html", path)
+    with Browser(CHROMIUM) as browser:
+        page = browser.open(path)
+        page.wait_for(READY)
+        text = page.evaluate("document.querySelector('main').innerText")
+        assert "1 needed turn at hand, named by push earlier" in text
+        found = {}
+        for what in ("missed", "at hand"):
+            page.evaluate(
+                "(() => { const s = document.querySelector('select[aria-label=what]');"
+                f" s.value = '{what}'; s.dispatchEvent(new Event('change')); }})()"
+            )
+            found[what] = page.evaluate("document.querySelectorAll('#turns details').length")
+        assert found == {"missed": 0, "at hand": 1}
+        page.click(*page.middle("#turns summary"))
+        page.wait_for("document.querySelector('#turns blockquote') !== null")
+        assert "at hand dough" in page.evaluate("document.querySelector('#turns').innerText")
+        assert page.errors == []
 
 
 @needs_browser

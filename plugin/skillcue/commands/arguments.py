@@ -201,6 +201,7 @@ def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
   skillcue eval my-data --split dev --field short --context text --html report.html
   skillcue eval my-data --pool 34000 --distractors market.jsonl.gz --cache build/vectors
   skillcue eval talks.jsonl --skills my-skills --modes bm25,skillsight --html push.html
+  skillcue eval talks.jsonl --skills my-skills --modes skillsight --max-false-push 0.1
 """,
     )
     parser.add_argument(
@@ -220,6 +221,13 @@ def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     parser.add_argument(
         "--k", type=int, default=5, metavar="N", help="hits that count, 1 or more (default: 5)"
+    )
+    parser.add_argument(
+        "--max-false-push",
+        type=float,
+        metavar="SHARE",
+        help="on labelled conversations, the setting of the gate: the share of turns that need "
+        "nothing on which push may speak, 0 to 1 (default: 0.05)",
     )
     _eval_data(parser)
     _eval_encoding(parser)

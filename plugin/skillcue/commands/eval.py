@@ -34,6 +34,7 @@ from skillcue.evaluation.runner import RunSettings, run_modes
 from skillcue.evaluation.table import show_document
 from skillcue.extras import require
 from skillcue.pages.render import check_writable, write_whole
+from skillcue.push.gate import GateSettings
 from skillcue.push.settings import PushSettings
 from skillcue_hooks.errors import ConfigurationError
 
@@ -56,6 +57,7 @@ def run(args: Namespace) -> int:
     if labelled:
         _run_push(args, labelled, modes, baseline)
         return 0
+    _refuse_gate_options(args)
     require("ir_measures", "ir_measures", "eval")  # before minutes are spent on searching
     document = _evaluated(args, modes, baseline)
     if args.html:
@@ -73,7 +75,7 @@ def _run_push(args: Namespace, files: Sequence[Path], modes: list[str], baseline
     """Evaluate push on labelled conversations and requests."""
     dataset = Path(args.dataset)
     folder = dataset if dataset.is_dir() else dataset.parent
-    settings, push = _run_settings(args), PushSettings()
+    settings, push = _run_settings(args), _push_settings(args)
     with _Bar(args.progress) as bar:
         bar.update(f"reading {dataset}", 0, 0)
         pool = load_pool(find_pool(folder, _choice(args)), _reading(args))
@@ -90,6 +92,21 @@ def _run_push(args: Namespace, files: Sequence[Path], modes: list[str], baseline
         show_push_document(Screen(), document)
     for note in document["dataset"]["notes"]:
         print_note(note)
+
+
+def _push_settings(args: Namespace) -> PushSettings:
+    if args.max_false_push is None:
+        return PushSettings()
+    return PushSettings(gate=GateSettings(max_false_push=args.max_false_push))
+
+
+def _refuse_gate_options(args: Namespace) -> None:
+    """A setting of the gate would be ignored without a word where no push is measured."""
+    if args.max_false_push is not None:
+        raise ConfigurationError(
+            f"--max-false-push is for labelled conversations, which {args.dataset} does not hold.",
+            "Leave it out, or name a file or folder of labelled conversations.",
+        )
 
 
 def _write_json(args: Namespace, document: dict[str, Any]) -> None:

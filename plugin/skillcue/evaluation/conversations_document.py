@@ -139,11 +139,13 @@ def _answer(outcome: TurnOutcome, skills: Mapping[str, Skill]) -> dict[str, Any]
     right = outcome.label.right
     return {
         "confidence": outcome.confidence,
+        "score": outcome.score,
         "named": outcome.always,
         "first": _names([outcome.first], skills)[0] if outcome.first else "",
         "first_right": outcome.first in right,
         "offered": _names(outcome.offered, skills),
         "right_first": bool(outcome.offered) and outcome.offered[0] in right,
+        "at_hand": _names(sorted(outcome.at_hand), skills),
         "repeated": bool(outcome.repeated),
     }
 

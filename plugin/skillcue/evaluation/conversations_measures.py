@@ -31,10 +31,12 @@ class _Columns:
     need: NDArray[np.bool_]
     none: NDArray[np.bool_]
     given: NDArray[np.bool_]
+    at_hand: NDArray[np.bool_]  # needed, and push had named a right skill before
     advised: NDArray[np.bool_]
     right: NDArray[np.bool_]  # a right skill was offered first
     first: NDArray[np.bool_]  # the best candidate is right, offered or not
     confidence: NDArray[np.float64]
+    order: NDArray[np.float64]
     conversation: NDArray[np.int64]
 
 
@@ -52,7 +54,7 @@ class PushScores:
         self._weights = _resampled(self._rows.conversation)
 
     def auc(self) -> Share:
-        """The chance that a turn that needs a skill has more confidence than one that does not."""
+        """The chance that a turn that needs a skill scores higher than one that does not."""
         rows = self._rows
         n = int(rows.need.sum()), int(rows.none.sum())
         return self._interval(lambda weights: _auc(rows, weights), min(n))
@@ -64,18 +66,25 @@ class PushScores:
         return np.array([_auc(self._rows, weights) for weights in self._weights])
 
     def at_setting(self) -> dict[str, Share]:
-        """Shares at the setting that was run, with the advisor's own history."""
+        """Shares at the setting that was run, with the advisor's own history.
+
+        A needed turn whose skill is at hand, since push named it earlier, is no unanswered need.
+        Such turns are counted apart.
+        """
         import numpy as np
 
         rows = self._rows
         repeated = [bool(item.repeated & item.label.right) for item in self._outcomes]
         found = [bool(set(item.offered) & item.label.right) for item in self._outcomes]
         again, shown = np.array(repeated), np.array(found)
+        open_need = rows.need & ~rows.at_hand
         return {
-            "advised": self._share(rows.advised, rows.need),
+            "advised": self._share(rows.advised, open_need),
             "false_pushes": self._share(rows.advised, rows.none),
-            "right_first": self._share(rows.right, rows.need & rows.advised),
-            "right_offered": self._share(shown, rows.need & rows.advised),
+            "right_first": self._share(rows.right, open_need & rows.advised),
+            "right_offered": self._share(shown, open_need & rows.advised),
+            "at_hand": self._share(rows.at_hand, rows.need),
+            "at_hand_others": self._share(rows.advised & ~shown, rows.at_hand),
             "given_repeats": self._share(again, rows.given),
             "given_late": self._share(shown & ~again, rows.given),
             "given_others": self._share(rows.advised & ~shown, rows.given),
@@ -100,19 +109,23 @@ class PushScores:
         ]
 
     def curve(self) -> list[dict[str, float]]:
-        """Every threshold: share of false pushes, of needed turns advised, of those right first."""
+        """Every threshold: share of false pushes, of needed turns advised, of those right first.
+
+        Several points may have the same confidence as `threshold`; see `_order`.
+        """
         import numpy as np
 
         rows = self._rows
         if not rows.need.any() or not rows.none.any():
             return []
         points = []
-        for threshold in np.unique(rows.confidence[rows.need | rows.none])[::-1]:
-            told = rows.confidence >= threshold
+        counted = rows.need | rows.none
+        for least in np.unique(rows.order[counted])[::-1]:
+            told = (rows.order >= least) & counted
             advised = told & rows.need
             points.append(
                 {
-                    "threshold": _finite(threshold),
+                    "threshold": _finite(rows.confidence[told].min()),
                     "false": float(told[rows.none].mean()),
                     "advised": float(told[rows.need].mean()),
                     "right_first": float(rows.first[advised].mean()) if advised.any() else 0.0,
@@ -121,7 +134,7 @@ class PushScores:
         return points
 
     def kinds(self) -> list[dict[str, Any]]:
-        """Counts by kind of turn and by what it needs."""
+        """Counts by kind of turn and by what it needs; of a need, those at hand apart."""
         groups: dict[tuple[str, str], list[TurnOutcome]] = {}
         for item in self._outcomes:
             groups.setdefault((item.label.kind, item.label.group), []).append(item)
@@ -130,8 +143,9 @@ class PushScores:
                 "kind": kind,
                 "group": group,
                 "n": len(items),
-                "advised": sum(bool(item.offered) for item in items),
-                "right_first": sum(map(_is_right, items)),
+                "advised": sum(bool(item.offered) and not _is_at_hand(item) for item in items),
+                "right_first": sum(_is_right(item) and not _is_at_hand(item) for item in items),
+                "at_hand": sum(map(_is_at_hand, items)),
             }
             for (kind, group), items in sorted(groups.items())
         ]
@@ -159,6 +173,22 @@ def _is_right(item: TurnOutcome) -> bool:
     return bool(item.offered) and item.offered[0] in item.label.right
 
 
+def _is_at_hand(item: TurnOutcome) -> bool:
+    return item.label.need and bool(item.at_hand)
+
+
+def _order(item: TurnOutcome) -> float:
+    """Where a turn stands among all.
+
+    Not by confidence: that is a share of some hundred calibration turns, so that all turns above
+    the highest of these tie. Confidence rises with the score, which does not. Named skills need no
+    score; where the gate was not asked no setting makes push speak.
+    """
+    if item.always:
+        return float("inf")
+    return float("-inf") if item.score is None else item.score
+
+
 def _columns(outcomes: Sequence[TurnOutcome]) -> _Columns:
     import numpy as np
 
@@ -168,10 +198,12 @@ def _columns(outcomes: Sequence[TurnOutcome]) -> _Columns:
         need=groups == "need",
         none=groups == "none",
         given=groups == "given",
+        at_hand=np.array([_is_at_hand(o) for o in outcomes]),
         advised=np.array([bool(o.offered) for o in outcomes]),
         right=np.array([_is_right(o) for o in outcomes]),
         first=np.array([o.first in o.label.right for o in outcomes]),
         confidence=np.array([np.inf if o.always else o.confidence for o in outcomes]),
+        order=np.array([_order(o) for o in outcomes]),
         conversation=np.array([names[o.conversation] for o in outcomes]),
     )
 
@@ -195,8 +227,8 @@ def _auc(rows: _Columns, weights: NDArray[np.float64]) -> float:
     needed, others = weights * rows.need, weights * rows.none
     if not needed.sum() or not others.sum():
         return float("nan")
-    order = np.argsort(rows.confidence, kind="stable")
-    values = rows.confidence[order]
+    order = np.argsort(rows.order, kind="stable")
+    values = rows.order[order]
     below = np.concatenate([[0.0], np.cumsum(others[order])])
     lower = below[np.searchsorted(values, values, side="left")]
     upto = below[np.searchsorted(values, values, side="right")]
@@ -213,8 +245,8 @@ def _told(rows: _Columns, weights: NDArray[np.float64], share: float) -> tuple[f
     needed = weights * rows.need
     if not total or not needed.sum():
         return float("nan"), float("nan")
-    order = np.argsort(-rows.confidence, kind="stable")
-    values = rows.confidence[order]
+    order = np.argsort(-rows.order, kind="stable")
+    values = rows.order[order]
     false = np.cumsum((weights * rows.none)[order]) / total
     last = np.searchsorted(-values, -values, side="right") - 1  # equal values are told together
     allowed = false[last] <= share + 1e-12

@@ -34,10 +34,14 @@ class TurnOutcome:
         label: What should be.
         confidence: As if each needed skill had been supplied when it was first needed, whatever
             push said: what the trade-off curve is made of.
+        score: What the confidence was made of, likewise; None where the gate was not asked, since
+            nothing new was found.
         first: Id of the best candidate that is not at hand, "" for none; likewise.
         always: The user named the skill, which needs no confidence.
         offered: Ids of the skills that push offered, best first, in a conversation that goes on
             with its own advice.
+        at_hand: Ids of right skills that stand in that conversation before the turn, because push
+            named them earlier, as a runner-up for instance.
         repeated: Those of `offered` that it had offered earlier in the conversation.
         threshold: What the confidence had to reach.
         degraded: Why a cheaper path answered, else None.
@@ -48,9 +52,11 @@ class TurnOutcome:
     text: str
     label: Label
     confidence: float
+    score: float | None
     first: str
     always: bool
     offered: tuple[str, ...]
+    at_hand: frozenset[str]
     repeated: frozenset[str]
     threshold: float
     degraded: str | None
@@ -124,9 +130,11 @@ def _run(cue: SkillCue, mode: str, data: Labelled, progress: Progress) -> PushRu
                     text=turn.text,
                     label=turn.label,
                     confidence=ideal.confidence,
+                    score=ideal.features.get("score"),
                     first=_first(ideal),
                     always=bool(ideal.turn and ideal.turn.explicit),
                     offered=offered,
+                    at_hand=turn.label.right & _visible(advice),
                     repeated=frozenset(shown & set(offered)),
                     threshold=advice.threshold,
                     degraded=advice.degraded,
@@ -193,9 +201,14 @@ def _key(number: int) -> str:
     return f"turn-{number}"
 
 
+def _visible(advice: Advice) -> frozenset[str]:
+    """Ids of the skills that stood in the conversation when the turn was decided."""
+    return advice.turn.visible_skills if advice.turn else frozenset()
+
+
 def _first(advice: Advice) -> str:
     """Best of the candidates that are not at hand: offered or not."""
-    at_hand = advice.turn.visible_skills if advice.turn else frozenset()
+    at_hand = _visible(advice)
     hits = [*advice.hits, *(item.hit for item in advice.rejected)]
     new = [hit for hit in hits if hit.skill.id not in at_hand]
     if advice.hits:

@@ -50,17 +50,21 @@ def _show_separation(screen: Screen, document: Mapping[str, Any]) -> None:
 
 
 def _show_setting(screen: Screen, document: Mapping[str, Any]) -> None:
-    columns = ("mode", "advised", "false", "right first", "repeats", "p50 ms")
+    columns = ("mode", "advised", "false", "right first", "at hand", "repeats", "p50 ms")
     rows = []
     for mode in document["modes"]:
         at = mode["at_setting"]
-        shares = [at[n] for n in ("advised", "false_pushes", "right_first", "given_repeats")]
-        rows.append((mode["mode"], *map(_with_span, shares), f"{mode['times']['p50_ms']:.1f}"))
+        shares = [_with_span(at[n]) for n in ("advised", "false_pushes", "right_first")]
+        at_hand = _counted(at["at_hand"])
+        repeats, p50 = _with_span(at["given_repeats"]), f"{mode['times']['p50_ms']:.1f}"
+        rows.append((mode["mode"], *shares, at_hand, repeats, p50))
+    allowed = document["settings"]["gate"]["max_false_push"]
     screen.heading(
-        "at the setting of the gate: needed turns advised, false pushes, right skill first where "
-        "advised, repeats where it was given"
+        f"at the setting of the gate, max_false_push {allowed:g}: needed turns advised, false "
+        "pushes, right skill first where advised; needed turns whose skill push had named before, "
+        "which are in none of these; repeats where it was given"
     )
-    screen.table(columns, rows, numeric="advised false p50 repeats")
+    screen.table(columns, rows, numeric="advised false p50 repeats hand")
 
 
 def _show_kinds(screen: Screen, document: Mapping[str, Any]) -> None:
@@ -75,13 +79,24 @@ def _show_kinds(screen: Screen, document: Mapping[str, Any]) -> None:
         )
         for at, kind in enumerate(modes[0]["kinds"])
     ]
-    screen.heading("turns advised by kind; on those that need a skill, the right one first")
+    screen.heading(
+        "turns advised by kind; on those that need a skill, the right one first, and how many had "
+        "it at hand"
+    )
     screen.table(("kind", "group", "turns", *(m["mode"] for m in modes)), rows, numeric="turns")
 
 
+def _counted(share: Mapping[str, Any]) -> str:
+    if share["mean"] is None:
+        return "-"
+    return f"{round(share['mean'] * share['n'])} of {share['n']}"
+
+
 def _counts(kind: Mapping[str, Any]) -> str:
-    right = f" ({kind['right_first']} right)" if kind["group"] == "need" else ""
-    return f"{kind['advised']}{right}"
+    if kind["group"] != "need":
+        return f"{kind['advised']}"
+    at_hand = f", {kind['at_hand']} at hand" if kind["at_hand"] else ""
+    return f"{kind['advised']} ({kind['right_first']} right{at_hand})"
 
 
 def _with_span(share: Mapping[str, Any], *, as_share: bool = True) -> str:

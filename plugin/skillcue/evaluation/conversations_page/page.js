@@ -73,7 +73,7 @@
   function figures() {
     const at = modes[0].at_false.map((point) => point.false);
     return card("", "Figures", "95% intervals, resampled over conversations. AUC: the chance that a turn that needs a skill "
-      + "has more confidence than one that needs none. At 5%: needed turns advised, and the right skill first among those, "
+      + "scores higher than one that needs none. At 5%: needed turns advised, and the right skill first among those, "
       + "where at most 5% of the others are spoken on.",
     table("figures", ["mode", "AUC", ...at.flatMap((share) => [`at ${percent(share)}`, "right first"]), "p50"],
       modes.map((m) => h("tr", {}, named(m), cell(m.auc, short),
@@ -84,10 +84,12 @@
 
   function kinds() {
     const heads = ["kind", "", "turns", ...modes.map((m) => m.mode)];
-    return card("", "By kind of turn", "Turns with advice; in brackets those with the right skill first.",
+    return card("", "By kind of turn", "Turns with advice; in brackets those with the right skill first. "
+      + "Needed turns at hand, whose skill push had named earlier, are counted apart.",
       table("kinds", heads, modes[0].kinds.map((kind, at) => h("tr", {}, h("td", {}, kind.kind.replaceAll("_", " ")),
         h("td", { class: "soft" }, GROUPS[kind.group]), h("td", {}, count(kind.n)),
-        modes.map((m) => h("td", {}, `${m.kinds[at].advised}`, kind.group === "need" ? ` (${m.kinds[at].right_first})` : ""))))));
+        modes.map((m) => h("td", {}, `${m.kinds[at].advised}`, kind.group === "need" ? ` (${m.kinds[at].right_first})` : "",
+          m.kinds[at].at_hand ? h("small", {}, `${m.kinds[at].at_hand} at hand`) : null))))));
   }
 
   function given() {
@@ -101,11 +103,12 @@
   // ---- single turns ------------------------------------------------------------------------------
 
   const WHAT = {
-    "missed": (turn, answer) => turn.group === "need" && !answer.offered.length,
-    "wrong skill first": (turn, answer) => turn.group === "need" && answer.offered.length > 0 && !answer.right_first,
+    "missed": (turn, answer) => turn.group === "need" && !answer.offered.length && !answer.at_hand.length,
+    "wrong skill first": (turn, answer) => turn.group === "need" && answer.offered.length > 0 && !answer.right_first && !answer.at_hand.length,
+    "at hand": (turn, answer) => turn.group === "need" && answer.at_hand.length > 0,
     "false push": (turn, answer) => turn.group === "none" && answer.offered.length > 0,
     "repeat": (turn, answer) => turn.group === "given" && answer.repeated,
-    "right": (turn, answer) => (turn.group === "need" ? answer.right_first : !answer.offered.length),
+    "right": (turn, answer) => (turn.group === "need" ? answer.right_first && !answer.at_hand.length : !answer.offered.length),
   };
 
   function about(turn) {
@@ -116,6 +119,7 @@
         const answer = turn.modes[m.mode];
         return h("div", {}, h("h3", {}, dot(m.mode), ` ${m.mode}`),
           h("div", { class: "small" }, answer.offered.length ? `offered ${answer.offered.join(", ")}` : "silent"),
+          answer.at_hand.length && turn.group === "need" ? h("div", { class: "small" }, `at hand ${answer.at_hand.join(", ")}`) : null,
           h("div", { class: "soft small" }, `confidence ${short(answer.confidence)}, best candidate `
             + (answer.first ? answer.first + (answer.first_right ? " ✓" : "") : "none")));
       })),
@@ -149,9 +153,12 @@
   function headline(m) {
     const at = m.at_setting;
     const values = [["needed turns advised", at.advised], ["right skill first", at.right_first], ["false pushes", at.false_pushes]];
+    const held = Math.round((at.at_hand.mean || 0) * at.at_hand.n);
     return h("section", { class: modes.length > 1 ? "card half" : "card" }, h("h2", {}, dot(m.mode), ` ${m.mode}`),
       h("dl", { class: "big" }, values.map(([name, share]) => h("div", {}, h("dt", {}, name),
-        h("dd", {}, percent(share.mean), h("small", {}, share.mean === null ? "no such turn" : `${span(share)}, n = ${share.n}`))))));
+        h("dd", {}, percent(share.mean), h("small", {}, share.mean === null ? "no such turn" : `${span(share)}, n = ${share.n}`))))),
+      held ? h("p", { class: "small soft" }, `${plural(held, "needed turn", "needed turns")} at hand, named by push `
+        + "earlier in the conversation: in none of these figures.") : null);
   }
 
   function method() {
