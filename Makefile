@@ -9,6 +9,7 @@ TORCH ?= torch==2.13.0
 SKILLS ?= examples/skills
 BENCH_DATA ?=
 BENCH_REQUESTS ?=
+BENCH_CONVERSATIONS ?=
 BENCH_MODELS ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
@@ -52,6 +53,7 @@ encoders: $(NEURAL_VENV)/.installed
 bench: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/bench/run.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)") \
 		$(if $(BENCH_REQUESTS),--requests "$(BENCH_REQUESTS)") \
+		$(if $(BENCH_CONVERSATIONS),--conversations "$(BENCH_CONVERSATIONS)") \
 		$(if $(BENCH_MODELS),--models "$(BENCH_MODELS)")
 
 docs: $(VENV)/.installed-dev

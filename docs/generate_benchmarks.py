@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md and its plot from docs/benchmarks.jsonl.
+"""Writes docs/benchmarks.md and its plots from docs/benchmarks.jsonl.
 
 ``make bench`` writes ``build/bench.jsonl``; a run that is to be published is copied to
 ``docs/benchmarks.jsonl``, and ``make docs`` makes the page of it.
@@ -13,10 +13,12 @@ from typing import Any
 
 from docstrings import table
 from line_plot import log_log_plot, slope
+from push_figures import push_plot, push_section
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "benchmarks.jsonl"
 PLOT = "benchmarks-cost.svg"
+PUSH_PLOT = "benchmarks-push.svg"
 
 Row = dict[str, Any]
 
@@ -56,12 +58,14 @@ def main() -> None:
     rows = [json.loads(line) for line in SOURCE.read_text("utf-8").splitlines()]
     plot, slopes = _cost_plot(rows)
     (HERE / PLOT).write_text(plot, "utf-8")
+    (HERE / PUSH_PLOT).write_text(push_plot(rows), "utf-8")
     parts = [
         INTRO,
         _environment(_only(rows, "environment")[0]),
         DATA,
         _found(_only(rows, "found")),
         _two_stage(_only(rows, "two_stage"), _only(rows, "pairs")),
+        push_section(rows, PUSH_PLOT),
         _index(_only(rows, "index"), slopes),
     ]
     (HERE / "benchmarks.md").write_text("".join(parts).rstrip("\n") + "\n", "utf-8")
@@ -76,7 +80,7 @@ def _environment(row: Row) -> str:
     return (
         f"Commit {row['commit']}, {row['date']}, {row['machine']} with {row['cores']} cores, Python "
         f"{row['python']}; {versions}. Command:\n\n"
-        "```text\nmake bench BENCH_DATA=folder BENCH_REQUESTS=requests.jsonl BENCH_MODELS=folder\n```\n\n"
+        "```text\nmake bench BENCH_DATA=folder BENCH_REQUESTS=requests.jsonl BENCH_MODELS=folder \\\n    BENCH_CONVERSATIONS=conversations.jsonl\n```\n\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Labelled conversations to features: what the fit and the benchmark of the gate have in common."""
+"""Labelled conversations to features, as the fit of the gate needs them."""
 
 from __future__ import annotations
 
@@ -30,21 +30,17 @@ class Row:
 
     Attributes:
         conversation: Id.
-        kind: Of the turn, as labelled.
         need: A skill that is not at hand would help.
         given: Its skill was supplied before.
         features: What the gate looks at.
         first: The first hit is right.
-        words: Length of the turn.
     """
 
     conversation: str
-    kind: str
     need: bool
     given: bool
     features: Mapping[str, float]
     first: bool
-    words: int
 
 
 def conversations(paths: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
@@ -92,12 +88,10 @@ def feature_rows(
             rows.append(
                 Row(
                     talk["_id"],
-                    label["kind"],
                     label["need"],
                     label["already_given"],
                     features,
                     bool(alone) and alone[0].skill.id in right,
-                    len(text.split()),
                 )
             )
             earlier.append(text)

@@ -2,6 +2,7 @@
 
 With data, what the modes find is measured as well; REQUESTS and MODELS are further queries and a
 folder of exported models, as ``bench_found.py`` takes them: a cross-encoder is looked for there, too.
+CONVERSATIONS are labelled ones over the skills of the data, on which push is measured.
 
 Each prints its own lines; everything goes to ``build/bench.jsonl`` as well, with the commit, the
 machine and the versions it was measured with.
@@ -65,10 +66,20 @@ def found(args: argparse.Namespace, data: list[str]) -> list[list[str]]:
     return commands
 
 
+def push(args: argparse.Namespace, data: list[str]) -> list[str]:
+    """Command that measures when push speaks; without conversations on the examples."""
+    if not (data and args.conversations):
+        return ["bench_push.py"]
+    requests = ["--requests", str(args.requests.resolve())] if args.requests else []
+    talks = ["--conversations", str(args.conversations.resolve())]
+    return ["bench_push.py", *data, *talks, *requests]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with the large pools")
     parser.add_argument("--requests", type=Path, help="further labelled queries")
+    parser.add_argument("--conversations", type=Path, help="labelled conversations")
     parser.add_argument("--models", type=Path, help="folder of exported models")
     args = parser.parse_args()
     data = ["--data", str(args.data.resolve())] if args.data else []
@@ -79,6 +90,7 @@ def main() -> int:
         ["bench_bm25.py", *data],
         ["bench_index.py", *data],
         ["bench_index.py", *data, "--encoder", "minilm", "--sizes", "34000"],
+        push(args, data),
         *(found(args, data) if args.data else []),
     ]
     out = ROOT / "build" / "bench.jsonl"
