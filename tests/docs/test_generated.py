@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -56,6 +57,23 @@ def test_a_page_that_is_out_of_date_is_found(docs):
     page.write_text(page.read_text("utf-8").replace("### file-unreadable", "### old"), "utf-8")
     generate(DOCS / "generate_diagnostics_reference.py", docs)
     assert contents(docs) == contents(DOCS)
+
+
+def test_a_figure_of_push_that_misses_its_aim_says_so(docs):
+    lines = (docs / "benchmarks.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    missed = []
+    for value in (1.0, 0.5):
+        for row in rows:
+            if row.get("what") == "push":
+                row["auc"][0] = value
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (docs / "benchmarks.jsonl").write_text(text, "utf-8")
+        generate(docs / "generate_benchmarks.py", docs)
+        aims = (docs / "benchmarks.md").read_text("utf-8").partition("### What was aimed at")[2]
+        missed.append(aims.partition("\n## ")[0].count(" **missed**"))
+    modes = sum(row.get("what") == "push" for row in rows)
+    assert modes and missed[1] == missed[0] + modes
 
 
 def test_make_docs_runs_every_generator():
