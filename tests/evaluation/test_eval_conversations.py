@@ -149,6 +149,8 @@ def test_groups_are_counted_apart(cli, talks):
     by_text = {turn["text"]: turn["modes"]["bm25"] for turn in document["turns"]}
     assert by_text[BREAD]["right_first"] and by_text[TAXES]["right_first"]
     assert by_text["thanks a lot"]["offered"] == []
+    assert by_text["thanks a lot"]["score"] is None  # nothing was found that the gate could judge
+    assert by_text[BREAD]["score"] > by_text["tyres of a car changed"]["score"]
     at = mode["at_setting"]
     assert (at["advised"]["mean"], at["advised"]["n"]) == (1.0, 2)
     assert (at["false_pushes"]["mean"], at["false_pushes"]["n"]) == (pytest.approx(1 / 3), 3)
