@@ -19,11 +19,16 @@ AIMS = {0.05: (0.08, 0.45), 0.1: (0.13, 0.7)}
 RIGHT_AIM = 0.75
 """Least share of a right skill first, of the needed turns that are advised."""
 
+APART = """The constants of the gate come from other conversations over other skills; these ones served to
+choose between designs, so expect a little worse."""
+FITTED = (
+    """**The constants of the gate were fitted on these conversations: expect worse on others.**"""
+)
+
 INTRO = """## When push speaks
 
-{conversations} labelled conversations over the same {skills} skills: {turns} user turns, of which {need}
-need a skill, {given} have theirs already and {none} need none. The constants of the gate come from other
-conversations over other skills; these ones served to choose between designs, so expect a little worse.
+{conversations} labelled conversations over {skills} skills: {turns} user turns, of which {need} need a skill,
+{given} have theirs already and {none} need none. {origin}
 Commit {commit}, {date}; what is counted is what [`skillcue eval`](how-to/evaluate-on-your-data.md#measure-push)
 counts. All intervals are 95%, bootstrapped over conversations.
 
@@ -80,11 +85,12 @@ def push_section(rows: Iterable[Row], plot: str) -> str:
     """
     found = _by_what(rows)
     data = {row["set"]: row for row in found.get("push data", ())}
-    if "conversations" not in data:
+    talks = data.get("conversations")
+    if talks is None:
         return ""
     settings = found["push setting"]
     parts = [
-        INTRO.format(**data["conversations"]),
+        INTRO.format(**talks, origin=FITTED if talks["fitted_on"] else APART),
         _separation(found["push"], found["push by length"][0]),
         f"![Needed turns advised against false pushes]({plot})\n\n",
         SETTING,
