@@ -21,14 +21,15 @@ RIGHT_AIM = 0.75
 
 APART = """The constants of the gate come from other conversations over other skills; these ones served to
 choose between designs, so expect a little worse."""
-FITTED = (
+FITTED = "**The constants of the gate were fitted on these: their figures promise nothing for others.**"
     """**The constants of the gate were fitted on these conversations: expect worse on others.**"""
 )
 
 INTRO = """## When push speaks
 
 {conversations} labelled conversations over {skills} skills: {turns} user turns, of which {need} need a skill,
-{given} have theirs already and {none} need none. {origin}
+{given} have theirs already and {none} need none.
+{origin}
 Commit {commit}, {date}; what is counted is what [`skillcue eval`](how-to/evaluate-on-your-data.md#measure-push)
 counts. All intervals are 95%, bootstrapped over conversations.
 
