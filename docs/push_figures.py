@@ -21,8 +21,8 @@ RIGHT_AIM = 0.75
 
 APART = """The constants of the gate come from other conversations over other skills; these ones served to
 choose between designs, so expect a little worse."""
-FITTED = "**The constants of the gate were fitted on these: their figures promise nothing for others.**"
-    """**The constants of the gate were fitted on these conversations: expect worse on others.**"""
+FITTED = (
+    "**The constants of the gate were fitted on these: their figures promise nothing for others.**"
 )
 
 INTRO = """## When push speaks
