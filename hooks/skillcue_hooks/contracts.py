@@ -222,6 +222,8 @@ class Advice:
         degraded: Why a cheaper path answered, else None.
         features: The numbers the gate decided by, for explanations and traces; see
             docs/explanation/push.md. Empty where it was not asked.
+        gate: By which gate: plain JSON values, described in docs/reference/traces.md. Empty where
+            it was not asked.
     """
 
     decision: Decision
@@ -237,6 +239,7 @@ class Advice:
     turn: Turn | None = None
     degraded: str | None = None
     features: Mapping[str, float] = field(default_factory=dict, hash=False)
+    gate: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

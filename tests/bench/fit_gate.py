@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 from gate_rows import Offers, Row, auc, conversations, feature_rows, recall_at
-from scipy.optimize import minimize
 
 from skillcue import GateSettings, PushSettings, SkillCue
 from skillcue.push import calibration as null
-from skillcue.push.weights import GATE_VERSION, GateWeights
+from skillcue.push.logistic import Floats, fit_logistic
+from skillcue.push.weights import AGAINST, GATE_VERSION, GateWeights
 from skillcue_hooks import Hit
 
 ROOT = Path(__file__).parents[2]
@@ -53,10 +53,6 @@ SETS: dict[str, tuple[list[tuple[str, str]], tuple[str, ...]]] = {
     "lexical": ([("bm25", "static")], ("head", "body", "joined_head", "joined_body", "lead")),
     "plain": ([("dense", "minilm")], ("lead", "asks")),
 }
-NEGATIVE = ("question", "thanks")
-"""Features that may only count against a need; the others may only count for one."""
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 Scores = Callable[[Floats, Sequence[Row]], Floats]
 """(features of turns, the turns) to scores."""
@@ -85,7 +81,7 @@ def _fit_set(signals: str, talks: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     parts = [_part(signals, mode, encoder, talks, features) for mode, encoder in searched]
     rows = [row for part in parts for row in part.rows]
     table = np.vstack([part.table(part.rows) for part in parts])
-    signs = [-1 if name in NEGATIVE else 1 for name in features]
+    signs = [-1 if name in AGAINST else 1 for name in features]
     folds = _cross_validated(table, rows, signs)
     _report(signals, rows, folds(table, rows))
     intercept, fitted = _fit(table, rows, signs)
@@ -204,18 +200,11 @@ def _matrix(
 def _fit(table: Floats, rows: Sequence[Row], signs: Sequence[int]) -> tuple[float, list[float]]:
     need = np.array([float(row.need) for row in rows])
     counts = np.array([WRONG_FIRST if row.need and not row.first else 1.0 for row in rows])
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        z = table @ w[1:] + w[0]
-        error = counts * (1.0 / (1.0 + np.exp(-z)) - need)
-        away = w[1:] - EQUAL * np.array(signs)
-        value = np.sum(counts * (np.logaddexp(0.0, z) - need * z)) + 0.5 * RIDGE * away @ away
-        return float(value), np.concatenate([[error.sum()], table.T @ error + RIDGE * away])
-
-    bounds = [(None, None)] + [(0.0, None) if sign > 0 else (None, 0.0) for sign in signs]
-    start = np.zeros(table.shape[1] + 1)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return float(found[0]), [float(weight) for weight in found[1:]]
+    anchor = EQUAL * np.array(signs)
+    intercept, weights = fit_logistic(
+        table, need, anchor=anchor, signs=signs, ridge=RIDGE, counts=counts
+    )
+    return intercept, [float(weight) for weight in weights]
 
 
 def _cross_validated(table: Floats, rows: Sequence[Row], signs: Sequence[int]) -> Scores:

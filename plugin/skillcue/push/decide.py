@@ -15,6 +15,7 @@ from skillcue.push.features import library_features, new_hits
 from skillcue.push.fitting import Fitted
 from skillcue.push.gate import Verdict, judge, suited
 from skillcue.push.query import TurnQuery, turn_query
+from skillcue.push.refitted import gate_facts, gate_in_use
 from skillcue.push.render import advice_block, render_advice, wrap_custom
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn
@@ -154,6 +155,7 @@ def decide_turn(
         turn=turn,
         degraded=looked.degraded,
         features=verdict.features,
+        gate=looked.gate,
     )
 
 
@@ -165,6 +167,7 @@ class _Looked:
     candidates: _Candidates
     verdict: Verdict
     degraded: str | None
+    gate: Mapping[str, Any]
 
 
 def _look(
@@ -193,11 +196,15 @@ def _look(
         **gate.types(turn.user_text),
     }
     calibration = suited(gate.calibration, hits)
+    refit = settings.gate.fitted if hits else None
+    used = gate_in_use(refit, calibration, mode, gate.encoder)
     verdict = judge(
-        candidates.ranking, settings.k, settings.gate, turn.visible_skills, features, calibration
+        candidates.ranking, settings.k, settings.gate, turn.visible_skills, features, used
     )
     pending = "the gate is being fitted to the library" if gate.pending else None
-    return _Looked(ranking, candidates, verdict, ranking.degraded or pending)
+    asked = "score" in verdict.features
+    facts = gate_facts(calibration, gate.encoder, refitted=used is refit) if asked else {}
+    return _Looked(ranking, candidates, verdict, ranking.degraded or pending, facts)
 
 
 def fit_budget(

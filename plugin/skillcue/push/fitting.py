@@ -72,11 +72,13 @@ class Fitted:
         types: Tells what kind of turn a text is.
         calibration: None where there is none; the shipped one holds then.
         pending: It is still being fitted, and what is decided now may be decided otherwise soon.
+        encoder: Fingerprint of the encoder, empty where the mode has none; None while it is pending.
     """
 
     types: TurnTypes
     calibration: Calibration | None
     pending: bool = False
+    encoder: str | None = None
 
 
 class GateFits:
@@ -194,7 +196,7 @@ class _Fit:
             self._search("hello", "")  # is the index ready? Before anything is encoded
         types = TurnTypes(self._vector_type())
         if stored is not None:
-            return Fitted(types, stored)
+            return Fitted(types, stored, encoder=_encoder(self._retriever))
         if not known:
             calibration = fit_calibration(self._library.skills, self._search, types)
             with _lock:
@@ -203,7 +205,7 @@ class _Fit:
                     _known.popitem(last=False)
         if calibration is not None and self._folder is not None:
             store_calibration(self._folder, key, calibration)
-        return Fitted(types, calibration)
+        return Fitted(types, calibration, encoder=_encoder(self._retriever))
 
     def _search(self, text: str, context: str) -> Sequence[Hit]:
         self._go_on()
@@ -248,3 +250,7 @@ class _IncompleteError(RuntimeError):
 _regressions: dict[str, TurnRegression] = {}  # by the encoder's fingerprint
 _known: OrderedDict[str, Calibration | None] = OrderedDict()
 _lock = ForkSafeLock()
+
+
+def _encoder(retriever: Any) -> str:
+    return str(getattr(getattr(retriever, "encoder", None), "fingerprint", ""))

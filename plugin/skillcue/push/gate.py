@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from skillcue.push.calibration import Calibration, shipped_calibration
 from skillcue.push.features import signal_set
+from skillcue.push.refitted import GateRefit
 from skillcue_hooks import Hit, Ranking, Rejection
 from skillcue_hooks.errors import ConfigurationError
 
@@ -33,24 +34,30 @@ class GateSettings:
             is silent unless a skill is named, 1 speaks whenever anything is found.
         runner_up: A further skill is offered when its score reaches this share of the best one's,
             0 to 1.
+        fitted: Weights of `skillcue.traces.calibrated_gate`; None takes the shipped ones.
 
     Raises:
-        ConfigurationError: A setting is no number from 0 to 1.
+        ConfigurationError: A share is no number from 0 to 1, or `fitted` is something else.
     """
 
     max_false_push: float = 0.05
     runner_up: float = 0.85
+    fitted: GateRefit | None = None
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
+        for name in ("max_false_push", "runner_up"):
+            given = value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 value = math.nan
             if not 0 <= value <= 1:
                 raise ConfigurationError(
-                    f"Gate setting {item.name} is {getattr(self, item.name)!r}.",
-                    "Use a share from 0 to 1.",
+                    f"Gate setting {name} is {given!r}.", "Use a share from 0 to 1."
                 )
+        if not isinstance(self.fitted, GateRefit | None):
+            raise ConfigurationError(
+                f"Gate setting fitted is a {type(self.fitted).__name__}.",
+                "Use the gate that calibrated_gate(FILE) gives.",
+            )
 
     @property
     def threshold(self) -> float:
@@ -93,7 +100,7 @@ def judge(
     settings: GateSettings,
     visible: Collection[str],
     features: Mapping[str, float],
-    calibration: Calibration,
+    calibration: Calibration | GateRefit,
 ) -> Verdict:
     """Decide which hits of `ranking` are worth a word.
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["GATE_VERSION", "GateWeights", "gate_weights"]
+__all__ = ["AGAINST", "GATE_VERSION", "GateWeights", "gate_weights"]
 
 GATE_VERSION = 1
 """Raised whenever the same turn over the same library gets other features or another score."""
+
+AGAINST = ("question", "thanks")
+"""Features that may only count against a need; the others may only count for one."""
 
 
 @dataclass(frozen=True, slots=True)

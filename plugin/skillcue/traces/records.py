@@ -37,6 +37,7 @@ def turn_record(
         "confidence": round(advice.confidence, 6),
         "threshold": round(advice.threshold, 6),
         "features": {name: round(value, 6) for name, value in _features(advice)},
+        "gate": _gate(advice),
         "offered": [hit.skill.id for hit in advice.hits],
         "named": bool(turn.explicit),
         "candidates": len(advice.hits) + len(advice.rejected),
@@ -66,6 +67,20 @@ def load_record(loaded: LoadedSkill, turn: str | None, *, generation: str) -> di
         "skill": loaded.skill.id,
         "generation": generation,
     }
+
+
+def _gate(advice: Advice) -> dict[str, Any]:
+    facts = dict(advice.gate)
+    if facts:
+        scale = {name: [_digits(mean), _digits(spread)] for name, (mean, spread) in facts["scale"].items()}
+        facts.update(
+            nothing=_digits(facts["nothing"]), foreign=_digits(facts["foreign"]), scale=scale
+        )
+    return facts
+
+
+def _digits(value: float) -> float:
+    return round(value, 6)
 
 
 def _features(advice: Advice) -> list[tuple[str, float]]:
