@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-
+from skillcue.commands.bar import Bar
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.evaluation.conversations import conversation_files, load_labelled
@@ -42,8 +31,6 @@ __all__ = ["run"]
 
 MOST_K = 1000
 """Largest ``--k``."""
-REDRAW_S = 0.1
-"""Shortest time between two drawings of the bar, seconds."""
 NAMES_SHOWN = 5
 """Most queries named in a note; ``--json`` has all of them."""
 
@@ -76,7 +63,7 @@ def _run_push(args: Namespace, files: Sequence[Path], modes: list[str], baseline
     dataset = Path(args.dataset)
     folder = dataset if dataset.is_dir() else dataset.parent
     settings, push = _run_settings(args), _push_settings(args)
-    with _Bar(args.progress) as bar:
+    with Bar(args.progress) as bar:
         bar.update(f"reading {dataset}", 0, 0)
         pool = load_pool(find_pool(folder, _choice(args)), _reading(args))
         data = load_labelled(dataset.resolve().name, files, pool)
@@ -119,7 +106,7 @@ def _write_json(args: Namespace, document: dict[str, Any]) -> None:
 def _evaluated(args: Namespace, modes: list[str], baseline: str) -> dict[str, Any]:
     files = find_files(Path(args.dataset), _choice(args))
     reading, settings = _reading(args), _run_settings(args)
-    with _Bar(args.progress) as bar:
+    with Bar(args.progress) as bar:
         bar.update(f"reading {args.dataset}", 0, 0)
         dataset = load_dataset(files, reading)
         asked = {question.id for question in dataset.questions}
@@ -224,45 +211,3 @@ def _count(items: Sequence[str], one: str, many: str) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-class _Bar:
-    """Progress on stderr, on a terminal only.
-
-    Drawn between two queries, not by a thread: that would take its time from what is timed.
-    """
-
-    def __init__(self, wanted: bool) -> None:
-        self._progress: Progress | None = None
-        self._task = TaskID(0)
-        self._drawn = ("", 0.0)
-        if wanted and sys.stderr.isatty():
-            self._progress = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=Console(file=sys.stderr),
-                transient=True,
-                auto_refresh=False,
-            )
-
-    def update(self, what: str, done: int, total: int) -> None:
-        """Called with what is done, how many are, and of how many; 0 of 0 when unknown."""
-        if self._progress is None:
-            return
-        self._progress.update(self._task, description=what, completed=done, total=total or None)
-        now = time.monotonic()
-        if what != self._drawn[0] or now - self._drawn[1] >= REDRAW_S:
-            self._progress.refresh()
-            self._drawn = (what, now)
-
-    def __enter__(self) -> Self:
-        if self._progress is not None:
-            self._progress.start()
-            self._task = self._progress.add_task("", total=None)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()

@@ -9,24 +9,35 @@ from pathlib import Path
 from typing import Literal
 
 from skillcue.evaluation.files import read_records
+from skillcue.push.weights import GATE_VERSION
 from skillcue.traces.reading import TracedTurn, Traces
 
-__all__ = ["OFTEN", "REASONS", "JudgedTurn", "judge_turns", "of_mode", "read_labels"]
+__all__ = ["OFTEN", "REASONS", "JudgedTurn", "judge_turns", "of_gate", "of_mode", "read_labels"]
 
 Reason = Literal[
-    "label", "loaded", "pulled", "ignored", "quiet", "unclear", "named", "degraded", "at hand"
+    "label",
+    "loaded",
+    "pulled",
+    "ignored",
+    "quiet",
+    "unclear",
+    "named",
+    "degraded",
+    "at hand",
+    "other gate",
 ]
 
 REASONS: Mapping[Reason, str] = {
     "label": "labelled by hand",
     "loaded": "offered and loaded: needed",
-    "pulled": "silent, and the agent found a skill by itself: needed",
+    "pulled": "the agent found a skill by itself that was not offered: needed",
     "ignored": "offered only what was offered twice or more and never loaded: not needed",
-    "quiet": "silent, and nothing was loaded: taken for not needed",
-    "unclear": "offered and not loaded, though some other time it was: left out",
+    "quiet": "silent or shadowed, and nothing was loaded: taken for not needed",
+    "unclear": "offered and not loaded, though some other time it was: bounds the threshold only",
     "named": "the user named a skill, which asks no gate: left out",
     "degraded": "decided on less than the whole index: left out",
     "at hand": "what fits stood in the conversation: left out",
+    "other gate": "decided by a gate of another version, other signals or another encoder: left out",
 }
 """Why a turn counts as it does."""
 
@@ -52,6 +63,15 @@ class JudgedTurn:
     def spoke(self) -> bool:
         """Something was offered."""
         return bool(self.turn.offered)
+
+    @property
+    def unwanted(self) -> bool:
+        """Advice on it would not be, or was not, taken.
+
+        Unclear turns are among them: only turns on which push spoke can be unclear, and without them
+        the threshold would come down with every calibration.
+        """
+        return self.need is False or self.reason == "unclear"
 
 
 def read_labels(path: Path) -> dict[str, bool]:
@@ -90,10 +110,10 @@ def _judged(turn: TracedTurn, label: bool | None, unwanted: set[str]) -> JudgedT
         return JudgedTurn(turn, None, "at hand")
     if label is not None:
         return JudgedTurn(turn, label, "label")
-    if not turn.offered:
-        return JudgedTurn(turn, bool(turn.loaded), "pulled" if turn.loaded else "quiet")
-    if turn.loaded & set(turn.offered):
-        return JudgedTurn(turn, True, "loaded")
+    if turn.loaded:
+        return JudgedTurn(turn, True, "loaded" if turn.loaded & set(turn.offered) else "pulled")
+    if not turn.offered or turn.shadow:
+        return JudgedTurn(turn, False, "quiet")
     if unwanted.issuperset(turn.offered):
         return JudgedTurn(turn, False, "ignored")
     return JudgedTurn(turn, None, "unclear")
@@ -102,3 +122,15 @@ def _judged(turn: TracedTurn, label: bool | None, unwanted: set[str]) -> JudgedT
 def of_mode(judged: Sequence[JudgedTurn], mode: str) -> list[JudgedTurn]:
     """Those decided in one mode; confidence of different modes is not comparable."""
     return [item for item in judged if item.turn.mode == mode]
+
+
+def of_gate(judged: Sequence[JudgedTurn]) -> list[JudgedTurn]:
+    """The same turns, those left out that another gate decided than this version's newest one."""
+    gates = [item.turn.gate for item in judged if item.turn.gate is not None]
+    kinds = [gate.kind for gate in gates if gate.version == GATE_VERSION]
+    return [
+        item
+        if item.turn.gate is None or item.turn.gate.kind in kinds[-1:]
+        else JudgedTurn(item.turn, None, "other gate")
+        for item in judged
+    ]

@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from skillcue.push.features import SIGNAL_SETS
 from skillcue.traces.records import SCHEMA
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["TracedTurn", "Traces", "join_records", "read_traces"]
+__all__ = ["TracedGate", "TracedTurn", "Traces", "join_records", "read_traces"]
+
+LINES_TOLD = 1_000
+"""So often progress is told, lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedGate:
+    """By which gate a turn was decided.
+
+    Attributes:
+        version: Of the gate.
+        signals: What the hits carried.
+        encoder: Fingerprint; empty without one.
+        refitted: Weights of a calibration file decided, not the shipped ones.
+        nothing: Landmarks of the library for the shipped weights; see
+            `skillcue.push.calibration.Calibration`.
+        foreign: The other one.
+        scale: Units of the features; see the same.
+    """
+
+    version: int
+    signals: str
+    encoder: str
+    refitted: bool
+    nothing: float
+    foreign: float
+    scale: Mapping[str, tuple[float, float]]
+
+    @property
+    def kind(self) -> tuple[int, str, str]:
+        """Scores of gates of different kinds are not comparable."""
+        return self.version, self.signals, self.encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +63,8 @@ class TracedTurn:
         candidates: Number of candidates.
         degraded: A cheaper path answered, or push failed.
         generation: Of the library.
+        shadow: What was offered was not shown to the model.
+        gate: By which gate; None where it was not asked, or did not say.
         loaded: Ids of the skills that the agent loaded in this turn.
     """
 
@@ -44,6 +79,8 @@ class TracedTurn:
     candidates: int
     degraded: bool
     generation: str
+    shadow: bool = False
+    gate: TracedGate | None = None
     loaded: frozenset[str] = frozenset()
 
 
@@ -62,15 +99,26 @@ class Traces:
     skipped: int
 
 
-def read_traces(path: Path) -> Traces:
+def read_traces(path: Path, told: Callable[[str, int, int], None] = lambda *_: None) -> Traces:
     """The records of a file, those of ``NAME.1`` beside it before them.
+
+    Args:
+        path: The file.
+        told: Called with what is done, how many lines were read, and 0: of how many is not known.
 
     Raises:
         ConfigurationError: The file cannot be read.
     """
     older = path.with_name(f"{path.name}.1")
-    lines = [*(_lines(older) if older.is_file() else ()), *_lines(path)]
-    return join_records(map(_parsed, lines))
+    files = [older, path] if older.is_file() else [path]
+    return join_records(_parsed(line) for line in _counted(files, told))
+
+
+def _counted(files: Iterable[Path], told: Callable[[str, int, int], None]) -> Iterator[bytes]:
+    for number, line in enumerate(line for file in files for line in _lines(file)):
+        if number % LINES_TOLD == 0:
+            told("reading", number, 0)
+        yield line
 
 
 def join_records(records: Iterable[Any]) -> Traces:
@@ -124,9 +172,30 @@ def _turn(record: Any) -> TracedTurn | None:
             candidates=int(record["candidates"]),
             degraded=bool(record["degraded"]),
             generation=_text(record["generation"]),
+            shadow=bool(record.get("shadow")),
+            gate=_gate(record.get("gate")),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def _gate(record: Any) -> TracedGate | None:
+    if not record:
+        return None
+    if record["signals"] not in SIGNAL_SETS:
+        raise ValueError("no such signals")
+    scale = {str(n): (float(mean), float(spread)) for n, (mean, spread) in record["scale"].items()}
+    if not all(spread > 0.0 for _, spread in scale.values()):
+        raise ValueError("no units")
+    return TracedGate(
+        version=int(record["version"]),
+        signals=record["signals"],
+        encoder=_text(record["encoder"]),
+        refitted=bool(record["refitted"]),
+        nothing=float(record["nothing"]),
+        foreign=float(record["foreign"]),
+        scale=scale,
+    )
 
 
 def _text(value: Any) -> str:

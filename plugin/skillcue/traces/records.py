@@ -72,7 +72,10 @@ def load_record(loaded: LoadedSkill, turn: str | None, *, generation: str) -> di
 def _gate(advice: Advice) -> dict[str, Any]:
     facts = dict(advice.gate)
     if facts:
-        scale = {name: [_digits(mean), _digits(spread)] for name, (mean, spread) in facts["scale"].items()}
+        scale = {
+            name: [_digits(mean), _digits(spread)]
+            for name, (mean, spread) in facts["scale"].items()
+        }
         facts.update(
             nothing=_digits(facts["nothing"]), foreign=_digits(facts["foreign"]), scale=scale
         )

@@ -8,13 +8,14 @@ of them is spoken on.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from skillcue.push.calibration import Calibration
 from skillcue.traces.outcomes import JudgedTurn
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["FEWEST_TURNS", "Refit", "Share", "refit", "wilson"]
+__all__ = ["FEWEST_TURNS", "Refit", "Share", "by_shipped", "refit", "wilson", "with_confidence"]
 
 FEWEST_TURNS = 40
 """Fewer turns whose outcome is known say nothing worth a threshold."""
@@ -71,26 +72,53 @@ class Refit:
     reliability: tuple[tuple[float, float, Share], ...]
 
 
-def refit(judged: Sequence[JudgedTurn], max_false_push: float) -> Refit:
+def by_shipped(judged: Sequence[JudgedTurn]) -> list[JudgedTurn]:
+    """The same turns with the confidence that the shipped weights give, whoever decided."""
+    found = {}
+    for turn in (item.turn for item in judged):
+        gate = turn.gate
+        if gate is not None and gate.refitted:
+            shipped = Calibration(gate.signals, gate.scale, gate.nothing, gate.foreign)
+            found[turn.id] = shipped.confidence(shipped.score(turn.features))
+    return with_confidence(judged, found)
+
+
+def with_confidence(
+    judged: Sequence[JudgedTurn], confidence: Mapping[str, float]
+) -> list[JudgedTurn]:
+    """The same turns with another confidence where one is given, by id."""
+    return [
+        replace(item, turn=replace(item.turn, confidence=confidence[item.turn.id]))
+        if item.turn.id in confidence
+        else item
+        for item in judged
+    ]
+
+
+def refit(
+    judged: Sequence[JudgedTurn], max_false_push: float, threshold: float | None = None
+) -> Refit:
     """The lowest threshold that keeps to `max_false_push` on turns like the recorded ones.
 
     Args:
         judged: Turns of one mode.
         max_false_push: Share of turns that need nothing on which push may speak, above 0, below 1.
+        threshold: That of a gate whose confidence is such a share already; None finds one.
 
     Raises:
         ConfigurationError: Too few turns are known.
     """
     known = [item for item in judged if item.need is not None]
-    none = [item.turn.confidence for item in known if not item.need]
+    none = [item.turn.confidence for item in judged if item.unwanted]
     least = math.ceil(1 / max_false_push - 1e-9) - 1
     if len(known) < FEWEST_TURNS or len(none) < least:
         raise ConfigurationError(
-            f"Too few turns: the outcome of {len(known)} is known and {len(none)} of them needed "
-            f"nothing; {FEWEST_TURNS} and {least} are needed for a share of {max_false_push:g}.",
+            f"Too few turns: the outcome of {len(known)} is known, and on {len(none)} advice was "
+            f"not wanted; {FEWEST_TURNS} and {least} are needed for a share of {max_false_push:g}.",
             "Record more, label some with --labels, or allow more with --max-false-push.",
         )
-    threshold = _threshold(none, max_false_push)
+    if threshold is None:
+        threshold = _threshold(none, max_false_push)
     told = [item.turn.confidence >= threshold for item in known]
     spoke = [item.spoke for item in known]
     need = [bool(item.need) for item in known]
