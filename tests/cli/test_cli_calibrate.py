@@ -92,6 +92,27 @@ def test_a_skill_that_is_loaded_later_was_not_unwanted():
     assert reasons(records) == [(None, "unclear")] * 2
 
 
+def test_whoever_loads_another_skill_than_was_offered_needed_one():
+    records = [turn("1", offered=["b"]), load("c", "1"), turn("2", offered=["b"])]
+    assert reasons(records) == [(True, "pulled"), (False, "ignored")]
+
+
+def test_what_a_shadow_offers_is_not_declined():
+    records = [turn("1", offered=["b"], shadow=True), turn("2", offered=["b"]), load("b", "2")]
+    assert reasons(records) == [(False, "quiet"), (True, "loaded")]
+
+
+def test_offers_that_are_not_taken_bound_the_threshold(cli, tmp_path):
+    """Else it would come down each time: only turns on which push speaks can be unclear."""
+    ignored = [turn(f"u{n}", 0.97, ["y"]) for n in range(30)]
+    path = written(tmp_path / "t.jsonl", [*hundred(), *ignored])
+    document = cli("calibrate", "--from", path, "--out", tmp_path / "c.json", "--json").json
+    assert document["turns"]["unclear"] == 30
+    assert document["turns"]["known"] == 119
+    assert document["threshold"] > 0.97
+    assert document["false_before"]["n"] == 99 + 30
+
+
 def hundred():
     """99 turns that need nothing with confidence .01 to .99, and 20 that need a skill at .9."""
     none = [turn(f"n{n}", n / 100, ["x"] if n >= 50 else []) for n in range(1, 100)]

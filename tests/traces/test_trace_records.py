@@ -53,6 +53,7 @@ def test_one_record_a_decided_turn_silence_included(example_skills):
         "confidence": round(advice.confidence, 6),
         "threshold": round(advice.threshold, 6),
         "features": first["features"],
+        "gate": first["gate"],
         "offered": [PDF_ID],
         "named": False,
         "candidates": len(advice.hits) + len(advice.rejected),
@@ -63,6 +64,19 @@ def test_one_record_a_decided_turn_silence_included(example_skills):
         "elapsed_ms": first["elapsed_ms"],
     }
     assert (second["decision"], second["offered"]) == ("abstain", [])
+
+
+def test_a_record_says_by_which_gate_and_in_which_units(example_skills):
+    cue, sink = traced(example_skills)
+    cue.advise([user(FORM)])
+    cue.advise([user("zzzz qqqq")])  # nothing is found, and the gate not asked
+    first, second = sink
+    calibration = cue.fitted_gate("bm25", cue.snapshot()).calibration
+    gate = first["gate"]
+    assert (gate["signals"], gate["encoder"], gate["refitted"]) == ("lexical", "", False)
+    assert gate["scale"].keys() == calibration.scale.keys()
+    assert gate["foreign"] == round(calibration.foreign, 6)
+    assert second["gate"] == {}
 
 
 def test_no_word_of_the_conversation_is_recorded(example_skills):

@@ -107,14 +107,13 @@ def _document(
 ) -> dict[str, Any]:
     reasons = Counter(item.reason for item in chosen)
     fitted = found.weights if found.used is found.refitted else None
-    share = args.max_false_push if fitted else 1.0 - found.used.threshold
     return {
         "schema": SCHEMA,
         "version": VERSION,
         "gate_version": GATE_VERSION,
         "mode": mode,
         "max_false_push": args.max_false_push,
-        "gate": gate_fields(1.0 - share),
+        "gate": gate_fields(found.used.threshold),
         "fitted": fitted_fields(fitted.gate) if fitted else None,
         "turns": {
             "decided": len(chosen),

@@ -33,7 +33,7 @@ REASONS: Mapping[Reason, str] = {
     "pulled": "the agent found a skill by itself that was not offered: needed",
     "ignored": "offered only what was offered twice or more and never loaded: not needed",
     "quiet": "silent or shadowed, and nothing was loaded: taken for not needed",
-    "unclear": "offered and not loaded, though some other time it was: bounds the threshold only",
+    "unclear": "offered and not loaded, though some other time it was: not wanted, and not fitted to",
     "named": "the user named a skill, which asks no gate: left out",
     "degraded": "decided on less than the whole index: left out",
     "at hand": "what fits stood in the conversation: left out",

@@ -50,7 +50,7 @@ class Refit:
         before: Threshold of the newest recorded turn.
         threshold: The new one.
         spoke: Turns on which push spoke, of all.
-        false_before: Turns that needed nothing on which it spoke.
+        false_before: Turns on which advice was not wanted and it spoke.
         false_after: Those on which it would have, with the new threshold.
         advised_before: Turns that needed a skill on which it spoke.
         advised_after: Those on which it would have.
@@ -119,9 +119,10 @@ def refit(
         )
     if threshold is None:
         threshold = _threshold(none, max_false_push)
-    told = [item.turn.confidence >= threshold for item in known]
-    spoke = [item.spoke for item in known]
-    need = [bool(item.need) for item in known]
+    counted = [item for item in judged if item.need or item.unwanted]
+    told = [item.turn.confidence >= threshold for item in counted]
+    spoke = [item.spoke for item in counted]
+    need = [not item.unwanted for item in counted]
     return Refit(
         before=judged[-1].turn.threshold,
         threshold=threshold,

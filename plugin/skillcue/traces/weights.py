@@ -36,8 +36,8 @@ STRETCH = 1.0
 
 FOLDS = 10
 
-SURE = 1.0
-"""The refit must be better by so many standard errors of the difference."""
+SURE = 1.645
+"""The refit must be better by so many standard errors of the difference: by chance in one of 20."""
 
 MOST_LEVELS = 2_000
 """More turns without a need are told by as many of them, spread evenly."""
