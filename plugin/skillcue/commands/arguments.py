@@ -329,7 +329,7 @@ def _calibrate(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
         "calibrate",
-        "set how readily push speaks from what was recorded in use",
+        "fit the gate of push to what was recorded in use",
         """\
   skillcue calibrate --from traces.jsonl
   skillcue calibrate --from traces.jsonl --labels outcomes.jsonl --max-false-push 0.1
@@ -376,7 +376,7 @@ SkillCue(..., traces="traces.jsonl") records; calibrated_gate("calibration.json"
         "--progress",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="show a bar on a terminal while a large library is read",
+        help="show a bar on a terminal while traces are read and fitted",
     )
     _common_options(parser)
 
