@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from skillcue.push.calibration import shipped_calibration
+from skillcue.push.refitted import gate_in_use
 from skillcue.push.weights import AGAINST, gate_weights
 from skillcue.traces.outcomes import JudgedTurn, of_gate
 from skillcue.traces.reading import TracedGate, TracedTurn
@@ -182,3 +184,12 @@ def test_turns_of_another_gate_are_left_out():
         "other gate",
         "label",
     ]
+
+
+def test_while_the_encoder_is_not_known_the_shipped_weights_decide_quietly(caplog):
+    """The gate is being fitted, features are missing, and nothing is wrong with the file."""
+    refit = refit_weights(traffic(100, by_words), "bm25").gate
+    shipped = shipped_calibration("lexical")
+    assert gate_in_use(refit, shipped, "bm25", None) is shipped
+    assert gate_in_use(refit, shipped, "bm25", "") is refit
+    assert caplog.text == ""

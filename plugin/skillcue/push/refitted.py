@@ -98,7 +98,9 @@ def gate_in_use(
     return calibration
 
 
-def gate_facts(calibration: Calibration, encoder: str | None, *, refitted: bool) -> Mapping[str, Any]:
+def gate_facts(
+    calibration: Calibration, encoder: str | None, *, refitted: bool
+) -> Mapping[str, Any]:
     """What the features of a decision are relative to; see `Advice.gate`."""
     return {
         "version": GATE_VERSION,
