@@ -19,6 +19,7 @@ from skillcue_hooks.contracts import (
     Skill,
     SourceScan,
     Turn,
+    TurnQuery,
 )
 from skillcue_hooks.markers import hookimpl, hookspec
 from skillcue_hooks.protocols import (
@@ -52,6 +53,7 @@ __all__ = [
     "SkillSource",
     "SourceScan",
     "Turn",
+    "TurnQuery",
     "hookimpl",
     "hookspec",
 ]

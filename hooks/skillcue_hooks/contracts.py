@@ -30,6 +30,7 @@ __all__ = [
     "SourceScan",
     "Trust",
     "Turn",
+    "TurnQuery",
 ]
 
 Severity = Literal["info", "warning", "error"]
@@ -190,6 +191,21 @@ class Turn:
     declined: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     demoted: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnQuery:
+    """What is searched for on a user turn.
+
+    Attributes:
+        text: What the turn asks for; not blank.
+        context: The conversation before it; orders the candidates.
+        joined: The turn together with what it refers to; empty where `text` says it all.
+    """
+
+    text: str
+    context: str = ""
+    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True)

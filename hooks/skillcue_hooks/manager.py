@@ -118,6 +118,16 @@ class SkillcuePluginManager(pluggy.PluginManager):
         """First answer that is not None; an implementation that raises is logged and passed."""
         return next(self._answers(hook, _skip, arguments), None)
 
+    def first_valid(self, hook: str, check: Callable[[Any], Any], **arguments: Any) -> Any:
+        """As `first`; an answer that `check` raises for is logged and passed like an exception.
+
+        Args:
+            hook: Name of the hook.
+            check: Gets each answer and gives the one that counts.
+            arguments: All arguments of the hook.
+        """
+        return next(self._answers(hook, _skip, arguments, check), None)
+
     def describe(self) -> list[dict[str, Any]]:
         """One record a plugin, sorted by name; blocked ones included.
 
@@ -156,6 +166,7 @@ class SkillcuePluginManager(pluggy.PluginManager):
         hook: str,
         on_error: Callable[[str, Exception], Any],
         arguments: Mapping[str, Any],
+        check: Callable[[Any], Any] | None = None,
     ) -> Iterator[Any]:
         caller = getattr(self.hook, hook)
         if set(arguments) != set(caller.spec.argnames):  # else the plugins would get the blame
@@ -163,6 +174,8 @@ class SkillcuePluginManager(pluggy.PluginManager):
         for impl in reversed(caller.get_hookimpls()):
             try:
                 answer = usable(impl.function(**{name: arguments[name] for name in impl.argnames}))
+                if check is not None and answer is not None:
+                    answer = check(answer)
             except Exception as error:  # a plugin may raise anything; the caller decides
                 log.warning(
                     "plugin %s raised in %s: %r", impl.plugin_name, hook, error, exc_info=True

@@ -29,6 +29,7 @@ from skillcue_hooks.contracts import (
     Scope,
     Skill,
     Turn,
+    TurnQuery,
 )
 from skillcue_hooks.markers import hookspec
 from skillcue_hooks.protocols import Encoder, RetrieverFactory, SkillSource
@@ -42,6 +43,7 @@ HOOK_KINDS: Mapping[str, str] = {
     "skillcue_select_mode": "firstresult",
     "skillcue_filter_skills": "collecting",
     "skillcue_assess_skill": "collecting",
+    "skillcue_build_query": "firstresult",
     "skillcue_render_advice": "firstresult",
     "skillcue_attach": "firstresult",
     "skillcue_advised": "observer",
@@ -117,10 +119,24 @@ class SkillcueSpecs:
         """
 
     @hookspec(firstresult=True)
+    def skillcue_build_query(self, turn: Turn) -> TurnQuery | None:
+        """Say what is searched for on a user turn, in place of the built-in reading.
+
+        Fires once for each user turn that is decided, unless it holds no text. Answer a
+        `TurnQuery`, or None to pass. `turn.user_text` is the message and `turn.earlier` what the
+        user said before. Must depend on nothing but its argument, or a turn that is worked out
+        again gets other advice. Each text is searched by its beginning and its end where it is
+        longer than the push setting ``query_tokens``. An implementation that raises, or answers
+        anything else, is logged and passed. What kind of turn it is, is told from the message
+        itself whatever is searched.
+        """
+
+    @hookspec(firstresult=True)
     def skillcue_render_advice(self, advice: Advice) -> str | None:
         """Replace the wording of the advice.
 
-        Fires once for each set of offered skills; `advice.hits` are the skills, in order.
+        Fires once for each set of offered skills; `advice.hits` are the skills, in order. A skill
+        that is loaded at once has a wording of its own, for which this is not asked.
         Must depend on nothing but its argument and must return the same text for the same
         argument, or prompt caching breaks. The answer is put between the fixed delimiters and
         is neutralised like everything else. A raising implementation is logged and the built-in

@@ -167,7 +167,8 @@ class SkillCue:
             recheck=recheck,
         )
         self._scopes = SettledScopes()
-        self._advisor = Advisor(self, self.push, "skill_load")
+        seen = replace(self.push, load_tokens=0) if shadow else self.push
+        self._advisor = Advisor(self, seen, "skill_load")
         if wait:
             self.wait_ready()
 

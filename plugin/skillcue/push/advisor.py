@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from skillcue.loading import PAGE_CHARS
-from skillcue.push.budget import active_turns
+from skillcue.push.body import load_body
+from skillcue.push.budget import active_turns, body_cost
 from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
 from skillcue.push.declines import DECLINED_KEY, Declines, evidence_mass
 from skillcue.push.followed import Followed
@@ -90,9 +91,9 @@ class _Run:
         """The turn in a conversation with these declines in which this mode was asked for."""
         return self.key(index, "asked", self.requested or "", self.followed.state())
 
-    def record_key(self, index: int, mode: str, ids: Sequence[str]) -> MemoKey:
+    def record_key(self, index: int, record: Sequence[str]) -> MemoKey:
         """The turn in a conversation whose record says this."""
-        return self.key(index, "record", mode, *ids)
+        return self.key(index, "record", *record)
 
     def is_newest(self, index: int) -> bool:
         return index == len(self.turns) - 1
@@ -128,7 +129,8 @@ class Advisor:
         shadow: bool = False,
     ) -> None:
         self._host = host
-        self._settings = settings
+        # A body that nobody sees must not count as at hand, or be left out of what shadow shows.
+        self._settings = replace(settings, load_tokens=0) if shadow else settings
         self._load_tool = load_tool
         self._shadow = shadow
         self._memo = Memo(_KEYS_PER_TURN * settings.memo_turns)
@@ -233,7 +235,7 @@ class Advisor:
             usable = run.has_begun(index) or (decided.durable and not stale)
             return decided if usable else None
         if stale:
-            again = self._render(run, decided.mode, decided.skill_ids)
+            again = self._render(run, decided.mode, decided.skill_ids, load=decided.load)
             decided = replace(again, durable=decided.durable, evidence=decided.evidence)
             self._memo.put(key, decided)
         return decided
@@ -251,8 +253,9 @@ class Advisor:
             return key, decided
         record = read_record(run.records, turn.key)
         if record is not None:
-            key = run.record_key(index, *record)
-            decided = self._memo.get(key) or self._render(run, *record)
+            key = run.record_key(index, run.records[turn.key])
+            mode, ids, load = record
+            decided = self._memo.get(key) or self._render(run, mode, ids, load=load)
             if self._fits(run, index, decided):
                 self._memo.put(key, decided)
                 return key, decided
@@ -275,7 +278,7 @@ class Advisor:
             return
         self._memo.put(run.asked_key(index), decided)
         if decided.durable:
-            self._memo.put(run.record_key(index, decided.mode, decided.skill_ids), decided)
+            self._memo.put(run.record_key(index, decided.record()), decided)
 
     def _decide(self, run: _Run, index: int, before: Sequence[Decided]) -> Decided:
         record = self._turn(run, index, before)
@@ -291,6 +294,7 @@ class Advisor:
             advice = Advice("abstain", reason=f"push failed: {error!r}", mode=mode, turn=record)
             return Decided(mode, (), run.snapshot.generation, "", 0, advice, durable=False)
         ids = tuple(hit.skill.id for hit in advice.hits)
+        load = advice.decision == "load"
         return Decided(
             mode=mode,
             skill_ids=ids,
@@ -301,12 +305,16 @@ class Advisor:
             durable=advice.degraded is None,
             shown=ids,
             evidence=tuple(evidence_mass(hit) for hit in advice.hits),
+            load=load,
+            given=ids if load else (),
         )
 
     def _turn(self, run: _Run, index: int, before: Sequence[Decided]) -> Turn:
         turn = run.turns[index]
-        loaded = self._loaded(run, turn.position)
-        shown = self._shown(before, run.turns)
+        replayed = self._replayed_of(before, run.turns)
+        shown = {skill_id for decided in replayed for skill_id in decided.shown}
+        given = {skill_id for decided in replayed for skill_id in decided.given}
+        loaded = self._loaded(run, turn.position) | given
         read = read_turn(turn, run.snapshot, run.scope, shown, loaded)
         return replace(read, demoted=self._demoted(run)) if run.followed.state() else read
 
@@ -318,14 +326,21 @@ class Advisor:
             self._tags = (run.snapshot.generation, ids)
         return run.followed.demoted(ids)
 
-    def _render(self, run: _Run, mode: str, ids: Sequence[str]) -> Decided:
+    def _render(self, run: _Run, mode: str, ids: Sequence[str], *, load: bool) -> Decided:
         """A decision made earlier, in the words of the present library.
 
         A record is data that others may have written, or that is older than a policy: whatever
-        it names must exist, be visible and be allowed in advice now.
+        it names must exist, be visible and be allowed in advice now, and a body is given only if
+        bodies are enabled and it fits. Else the skill is offered.
         """
         skills = [skill for skill in run.visible(ids) if may_push(skill)]
-        text, kept = fit_budget(self._host, self._settings, self._load_tool, skills, run.snapshot)
+        text, kept = "", skills
+        if load and skills and self._settings.load_tokens:
+            text = load_body(skills[0], run.snapshot, self._load_tool, self._settings).text
+        given = tuple(skill.id for skill in skills) if text else ()
+        if not given:
+            settings, load_tool = self._settings, self._load_tool
+            text, kept = fit_budget(self._host, settings, load_tool, skills, run.snapshot)
         return Decided(
             mode=mode,
             skill_ids=tuple(ids),
@@ -333,16 +348,16 @@ class Advisor:
             text=text,
             tokens=self._settings.count_tokens(text) if text else 0,
             shown=tuple(skill.id for skill in kept),
+            load=load,
+            given=given,
         )
 
-    def _shown(self, before: Sequence[Decided], turns: Sequence[UserTurn]) -> frozenset[str]:
-        """Ids of skills that the advice still replayed on earlier turns names."""
-        return frozenset(
-            skill_id
-            for decided, active in zip(before, self._active(turns, before), strict=True)
-            if active
-            for skill_id in decided.shown
-        )
+    def _replayed_of(
+        self, before: Sequence[Decided], turns: Sequence[UserTurn]
+    ) -> Sequence[Decided]:
+        """The decisions on earlier turns whose advice is still replayed."""
+        active = self._active(turns, before)
+        return [decided for decided, stays in zip(before, active, strict=True) if stays]
 
     def _active(self, turns: Sequence[UserTurn], decisions: Sequence[Decided]) -> list[bool]:
         """Which turns' advice is still replayed: as much as the request and the record hold.
@@ -352,11 +367,13 @@ class Advisor:
         limit = self._settings.tokens_replayed
         costs = []
         for turn, decided in zip(turns, decisions, strict=False):
-            share = 0
-            if decided.tokens and decided.durable:
-                size = record_size(turn.key, [decided.mode, *decided.skill_ids])
+            share, tokens = 0, decided.tokens
+            if decided.given:
+                tokens = body_cost(tokens, self._settings.load_tokens, limit)
+            if tokens and decided.durable:
+                size = record_size(turn.key, decided.record())
                 share = math.ceil(size * limit / OFFER_BYTES)
-            costs.append(max(decided.tokens, share))
+            costs.append(max(tokens, share))
         return active_turns(costs, limit)
 
     def _loaded(self, run: _Run, end: int) -> frozenset[str]:
@@ -393,7 +410,7 @@ class Advisor:
         """What is needed to replay this request: advice that is replayed no more needs no record."""
         active = self._active(run.turns, decisions)
         records = {
-            turn.key: [decided.mode, *decided.skill_ids]
+            turn.key: decided.record()
             for turn, decided, stays in zip(run.turns, decisions, active, strict=True)
             if decided.durable and (stays or not decided.tokens)
         }
@@ -405,7 +422,7 @@ class Advisor:
         newest, index = decisions[-1], len(decisions) - 1
         skills = run.visible(newest.shown)
         advice = Advice(
-            decision="offer" if newest.text else "abstain",
+            decision="load" if newest.given else "offer" if newest.text else "abstain",
             hits=tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1)),
             text=newest.text,
             tokens=newest.tokens,
@@ -413,7 +430,7 @@ class Advisor:
             mode=newest.mode,
             turn=self._turn(run, index, decisions[:-1]),
         )
-        key = run.record_key(index, newest.mode, newest.skill_ids)
+        key = run.record_key(index, newest.record())
         self._memo.put(key, replace(newest, advice=advice))  # hits stay with their text
         return advice
 

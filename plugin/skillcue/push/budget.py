@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 
-__all__ = ["TokenCounter", "active_turns", "estimate_tokens", "shorten"]
+__all__ = ["TokenCounter", "active_turns", "body_cost", "estimate_tokens", "shorten"]
 
 TokenCounter = Callable[[str], int]
 
@@ -31,6 +31,19 @@ def shorten(text: str, limit: int) -> str:
     head = text[: limit - 1]
     space = len(head) if text[limit - 1] == " " else head.rfind(" ")
     return (head[:space] if space > limit // 2 else head).rstrip(" ,;:.-") + "…"
+
+
+def body_cost(tokens: int, load_tokens: int, budget: int) -> int:
+    """What a replayed body of `tokens` counts as: two of the largest fill the budget.
+
+    A body may be larger than all advice together. Counted as it is, the next advice would drop it.
+
+    Args:
+        tokens: Size of the body.
+        load_tokens: Size of the largest body.
+        budget: Tokens for all replayed advice together.
+    """
+    return max(1, math.ceil(tokens * budget / (2 * load_tokens)))
 
 
 def active_turns(tokens: Sequence[int], budget: int) -> list[bool]:

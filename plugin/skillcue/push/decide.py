@@ -8,18 +8,29 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skillcue.loading import shown_name
+from skillcue.push.body import load_body
 from skillcue.push.cues import text_cues
 from skillcue.push.declines import evidence_mass
 from skillcue.push.explicit import NamedSkills, named_skills
 from skillcue.push.features import library_features, new_hits
 from skillcue.push.fitting import Fitted
 from skillcue.push.gate import Verdict, judge, suited
-from skillcue.push.query import TurnQuery, turn_query
+from skillcue.push.query import checked_query, turn_query
 from skillcue.push.refitted import gate_facts, gate_in_use
 from skillcue.push.render import advice_block, render_advice, wrap_custom
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn
-from skillcue_hooks import Advice, Hit, Query, Ranking, Rejection, Scope, Skill, Turn
+from skillcue_hooks import (
+    Advice,
+    Hit,
+    Query,
+    Ranking,
+    Rejection,
+    Scope,
+    Skill,
+    Turn,
+    TurnQuery,
+)
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
@@ -68,6 +79,7 @@ class _Choice:
     offered: tuple[Hit, ...]
     rejected: tuple[Rejection, ...]
     reason: str
+    sure: bool = False  # it is one skill, and its body may be loaded at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +142,25 @@ def decide_turn(
     started = time.perf_counter()
     if not turn.user_text.strip():
         return Advice("abstain", reason="the message holds no text", mode=mode, turn=turn)
-    query = turn_query(turn.user_text, turn.earlier, settings.query_tokens, settings.context_tokens)
+    query = _query(host, settings, turn)
     looked = _look(host, settings, turn, query, mode, snapshot, scope)
     ranking, candidates, verdict = looked.ranking, looked.candidates, looked.verdict
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered
-    text, kept = fit_budget(host, settings, load_tool, [h.skill for h in offered], snapshot)
-    left_out = (Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
+    skills = [hit.skill for hit in offered]
     reason = choice.reason
+    body = ""
+    if choice.sure and settings.load_tokens and looked.degraded is None:
+        tried = load_body(skills[0], snapshot, load_tool, settings)
+        body, reason = tried.text, f"{reason}; {tried.reason}"
+        skills = skills[:1] if body else skills
+    text, kept = (body, skills) if body else fit_budget(host, settings, load_tool, skills, snapshot)
+    left_out = (Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
     if offered and not kept:
         reason = "the advice does not fit in the token budget"
     return Advice(
-        decision="offer" if kept else "abstain",
+        decision="load" if body else "offer" if kept else "abstain",
         hits=offered[: len(kept)],
         text=text,
         tokens=settings.count_tokens(text) if text else 0,
@@ -156,6 +174,18 @@ def decide_turn(
         degraded=looked.degraded,
         features=verdict.features,
         gate=looked.gate,
+    )
+
+
+def _query(host: PushHost, settings: PushSettings, turn: Turn) -> TurnQuery:
+    """What a plugin wants to be searched for, else what the turn says."""
+    own: TurnQuery | None = host.plugins.first_valid(
+        "skillcue_build_query",
+        lambda answer: checked_query(answer, settings.query_tokens),
+        turn=turn,
+    )
+    return own or turn_query(
+        turn.user_text, turn.earlier, settings.query_tokens, settings.context_tokens
     )
 
 
@@ -186,7 +216,7 @@ def _look(
     hits = candidates.ranking.hits
     gate = host.fitted_gate(mode, snapshot, complete=ranking.degraded is None)
     alone = joined = new_hits(hits, turn.visible_skills)
-    if query.joined != query.text and hits:
+    if query.joined not in ("", query.text) and hits:
         together = Query(query.joined, k=settings.depth, scope=scope)
         found = _pushable(host.search(together, mode, snapshot), turn).ranking.hits
         joined = new_hits(found, turn.visible_skills)
@@ -270,7 +300,7 @@ def _bar(skill: Skill, turn: Turn) -> str | None:
 def _choose(explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit: int) -> _Choice:
     """The skills the user named, else what the gate lets through."""
     if not explicit:
-        return _Choice(verdict.offered, verdict.rejected, verdict.reason)
+        return _Choice(verdict.offered, verdict.rejected, verdict.reason, verdict.sure)
     by_id = {hit.skill.id: hit for hit in ranking.hits}
     unranked = len(ranking.hits) + 1
     named = [by_id.get(skill.id, Hit(skill, 0.0, unranked)) for skill in explicit]
@@ -283,4 +313,5 @@ def _choose(explicit: Sequence[Skill], ranking: Ranking, verdict: Verdict, limit
     ]
     rejected += [item for item in verdict.rejected if item.hit.skill.id not in ids]
     names = ", ".join(skill.name for skill in explicit)
-    return _Choice(tuple(named[:limit]), tuple(rejected), f"the user named {names}")
+    reason = f"the user named {names}"
+    return _Choice(tuple(named[:limit]), tuple(rejected), reason, len(explicit) == 1)

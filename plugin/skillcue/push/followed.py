@@ -40,20 +40,23 @@ class Followed:
         self._load_tool = load_tool
         self._first = first
         self._loaded: dict[int, set[str]] | None = None  # by message position
+        self._given: dict[int, tuple[str, ...]] = {}  # bodies that push itself gave, by turn
 
     def begins(self, index: int) -> None:
         """Turn `index` begins, so that the one before it is over."""
         if self._load_tool is None or index <= self._first:
             return
         if self._declines.record():
-            loaded = self._loaded_between(index - 1, index)
+            loaded = self._loaded_between(index - 1, index).union(self._given.get(index - 1, ()))
             self._declines.ended(self._turns[index - 1].key, loaded)
 
     def decided(self, index: int, decided: Decided) -> None:
         """Take note of what turn `index` was offered."""
         if self._load_tool is None or index < self._first or not decided.durable:
             return
-        if decided.shown:
+        if decided.given:
+            self._given[index] = decided.given
+        elif decided.shown:
             known = dict(zip(decided.skill_ids, decided.evidence, strict=False))
             evidence = {skill_id: known.get(skill_id, 0.0) for skill_id in decided.shown}
             self._declines.offered(self._turns[index].key, evidence)

@@ -21,6 +21,9 @@ from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["GateSettings", "Verdict", "judge", "suited"]
 
+CLEARLY_AHEAD = 0.7
+"""A body is loaded at once only if no other skill reaches this share of the score."""
+
 CLEARLY_NEW = 0.5
 """A skill behind one that is at hand must reach this share of its score to be news."""
 
@@ -34,6 +37,8 @@ class GateSettings:
             is silent unless a skill is named, 1 speaks whenever anything is found.
         runner_up: A further skill is offered when its score reaches this share of the best one's,
             0 to 1.
+        load_false_push: Share of the turns that need no skill on which a body may be loaded at
+            once, 0 to 1; 0 loads only what is named. Has no effect without `load_tokens`.
         fitted: Weights of `skillcue.traces.calibrated_gate`; None takes the shipped ones.
 
     Raises:
@@ -42,10 +47,11 @@ class GateSettings:
 
     max_false_push: float = 0.05
     runner_up: float = 0.85
+    load_false_push: float = 0.01
     fitted: GateRefit | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_false_push", "runner_up"):
+        for name in ("max_false_push", "runner_up", "load_false_push"):
             given = value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 value = math.nan
@@ -76,6 +82,7 @@ class Verdict:
         threshold: What it had to reach.
         reason: One sentence.
         features: The numbers that decided.
+        sure: The best one stands out so clearly that its body may be loaded at once.
     """
 
     offered: tuple[Hit, ...]
@@ -84,6 +91,7 @@ class Verdict:
     threshold: float
     reason: str
     features: Mapping[str, float] = field(default_factory=dict)
+    sure: bool = False
 
 
 def suited(calibration: Calibration | None, hits: Sequence[Hit]) -> Calibration:
@@ -137,13 +145,21 @@ def judge(
     offered, behind = _split(new, limit, settings)
     rejected = (*_at_hand(ranking.hits, visible), *behind)
     reason = f"{new[0].skill.name} stands out: {measure} reaches {threshold:.3f}"
-    return Verdict(offered, rejected, confidence, threshold, reason, numbers)
+    sure = confidence >= 1.0 - settings.load_false_push and _alone(ranking.hits)
+    sure = sure and settings.load_false_push > 0
+    return Verdict(offered, rejected, confidence, threshold, reason, numbers, sure)
 
 
 def _at_hand(hits: Sequence[Hit], visible: Collection[str]) -> tuple[Rejection, ...]:
     return tuple(
         Rejection(hit, "already in the conversation") for hit in hits if hit.skill.id in visible
     )
+
+
+def _alone(hits: Sequence[Hit]) -> bool:
+    """The best of all hits, those at hand included, is far ahead."""
+    best, *others = hits
+    return best.score > 0 and all(hit.score < CLEARLY_AHEAD * best.score for hit in others)
 
 
 def _split(

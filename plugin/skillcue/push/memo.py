@@ -15,6 +15,7 @@ from skillcue.push.settings import MAX_K
 from skillcue_hooks import Advice
 
 __all__ = [
+    "LOAD_MARK",
     "OFFER_BYTES",
     "Decided",
     "Memo",
@@ -29,6 +30,9 @@ RECORD_BYTES = 1_000
 """Size of what is persisted for a thread, as JSON, bytes. Not a setting: threads outlive one."""
 OFFER_BYTES = 740
 """Share of it that turns with advice may take, bytes; the rest is for declines and the newest."""
+
+LOAD_MARK = ":load"
+"""Stands before the id in the record of a body that was loaded at once; no skill has this id."""
 
 Records = Mapping[str, Sequence[str]]
 """``{turn key: [mode, skill id, ...], "declined": [...]}``: plain JSON, all a thread persists."""
@@ -50,6 +54,8 @@ class Decided:
         durable: It may be persisted (a degraded or failed decision may not).
         shown: Those of `skill_ids` that `text` names; others are gone, hidden or did not fit.
         evidence: How much spoke for each of `shown`, where the decision was made in this process.
+        load: It was to give the body of the one skill.
+        given: Ids of the skills whose body `text` holds; a body may not fit any more.
     """
 
     mode: str
@@ -61,6 +67,12 @@ class Decided:
     durable: bool = True
     shown: tuple[str, ...] = ()
     evidence: tuple[float, ...] = ()
+    load: bool = False
+    given: tuple[str, ...] = ()
+
+    def record(self) -> list[str]:
+        """What a thread persists of it; see `read_record`."""
+        return [self.mode, *([LOAD_MARK] if self.load else []), *self.skill_ids]
 
 
 class Memo:
@@ -107,8 +119,11 @@ class Memo:
                     del self._deciding[key]
 
 
-def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
-    """(mode, skill ids) of a turn; None where there is no record or it is not well-formed."""
+def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...], bool] | None:
+    """(mode, skill ids, whether a body was loaded) of a turn; None without a well-formed record.
+
+    A record of an offer is ``[mode, id, ...]``, one of a body ``[mode, LOAD_MARK, id]``.
+    """
     record = records.get(key) if isinstance(records, Mapping) else None
     if not isinstance(record, list | tuple) or not 1 <= len(record) <= 1 + MAX_K:
         return None
@@ -116,7 +131,8 @@ def read_record(records: Any, key: str) -> tuple[str, tuple[str, ...]] | None:
         return None
     if sum(map(len, record)) > RECORD_BYTES:  # never written by `bounded_records`
         return None
-    return record[0], tuple(record[1:])
+    load = len(record) == 3 and record[1] == LOAD_MARK
+    return record[0], tuple(record[2 if load else 1 :]), load
 
 
 def record_size(key: str, record: Sequence[str]) -> int:

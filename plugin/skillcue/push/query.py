@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from skillcue.push.cues import prose
+from skillcue_hooks import TurnQuery
+from skillcue_hooks.errors import PluginError
 
-__all__ = ["CHARS_PER_TOKEN", "TurnQuery", "joined_text", "turn_query"]
+__all__ = ["CHARS_PER_TOKEN", "checked_query", "joined_text", "turn_query"]
 
 REFERRED_CHARS = 600
 """Characters of an earlier turn that a follow-up is read with."""
@@ -20,21 +22,6 @@ CHARS_PER_TOKEN = 4
 """Characters of a token, on average."""
 
 _FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~)(.*?)(^[ \t]*\1[ \t]*$|\Z)")
-
-
-@dataclass(frozen=True, slots=True)
-class TurnQuery:
-    """What is searched for on a turn.
-
-    Attributes:
-        text: The turn, long blocks and long messages shortened.
-        context: The conversation before it; orders the candidates.
-        joined: The turn together with the turn before it; equal to `text` on a first turn.
-    """
-
-    text: str
-    context: str
-    joined: str
 
 
 def turn_query(
@@ -52,6 +39,30 @@ def turn_query(
     limit = context_tokens * CHARS_PER_TOKEN
     context = "\n".join(prose(said) for said in earlier)[-limit:] if limit else ""
     return TurnQuery(text, context, joined_text(text, earlier) if limit else text)
+
+
+def checked_query(answer: object, query_tokens: int) -> TurnQuery:
+    """What a plugin wants to be searched for, cut to a size that is safe to search.
+
+    Args:
+        answer: The plugin's answer.
+        query_tokens: Size of each text, tokens.
+
+    Raises:
+        PluginError: It is no `TurnQuery` of texts, or its text is blank.
+    """
+    if not isinstance(answer, TurnQuery):
+        raise PluginError(
+            f"It answered a {type(answer).__name__}.", "Answer a TurnQuery, or None to pass."
+        )
+    limit = query_tokens * CHARS_PER_TOKEN
+    parts = {"text": answer.text, "context": answer.context, "joined": answer.joined}
+    for name, part in parts.items():
+        if not isinstance(part, str):
+            raise PluginError(f"Its {name} is a {type(part).__name__}.", "Make it text.")
+    if not answer.text.strip():
+        raise PluginError("Its text is blank.", "Answer None to have the message searched.")
+    return replace(answer, **{name: _ends(part, limit) for name, part in parts.items()})
 
 
 def joined_text(text: str, earlier: Sequence[str]) -> str:

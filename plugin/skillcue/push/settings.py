@@ -23,6 +23,8 @@ class PushSettings:
         depth: Candidates looked at a turn, `k` or more.
         tokens_per_turn: Size of one turn's advice, tokens.
         tokens_replayed: Size of all advice in one request together, tokens.
+        load_tokens: Where exactly one skill stands out, its whole body is given at once if it takes
+            at most this many tokens; 0 never does.
         query_tokens: Longer user messages are searched by their beginning and end, tokens.
         context_tokens: Earlier user messages that a turn is read with, tokens; 0 reads it alone.
         history_turns: Without a record, the advice of this many earlier turns is worked out again.
@@ -38,6 +40,7 @@ class PushSettings:
     depth: int = 20
     tokens_per_turn: int = 400
     tokens_replayed: int = 1600
+    load_tokens: int = 0
     query_tokens: int = 2_000
     context_tokens: int = 300
     history_turns: int = 20
@@ -69,7 +72,7 @@ class PushSettings:
 
 
 def _check_whole(name: str, value: object) -> None:
-    least = 0 if name == "context_tokens" else 1
+    least = 0 if name in ("context_tokens", "load_tokens") else 1
     if not isinstance(value, int) or value < least:
         raise ConfigurationError(
             f"Push setting {name} is {value!r}.", f"Use a whole number from {least}."

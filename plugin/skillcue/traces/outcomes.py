@@ -25,6 +25,7 @@ Reason = Literal[
     "degraded",
     "at hand",
     "other gate",
+    "given",
 ]
 
 REASONS: Mapping[Reason, str] = {
@@ -38,6 +39,7 @@ REASONS: Mapping[Reason, str] = {
     "degraded": "decided on less than the whole index: left out",
     "at hand": "what fits stood in the conversation: left out",
     "other gate": "decided by a gate of another version, other signals or another encoder: left out",
+    "given": "the body was loaded at once, so the agent had no choice: left out",
 }
 """Why a turn counts as it does."""
 
@@ -96,8 +98,10 @@ def judge_turns(traces: Traces, labels: Mapping[str, bool]) -> list[JudgedTurn]:
         traces: As recorded.
         labels: Turn id to whether it needed a skill.
     """
+    given = {s for turn in traces.turns if turn.decision == "load" for s in turn.offered}
     offers = Counter(skill for turn in traces.turns for skill in turn.offered)
-    unwanted = {s for s, count in offers.items() if count >= OFTEN and s not in traces.loaded}
+    taken = traces.loaded | given
+    unwanted = {s for s, count in offers.items() if count >= OFTEN and s not in taken}
     return [_judged(turn, labels.get(turn.id), unwanted) for turn in traces.turns]
 
 
@@ -110,6 +114,8 @@ def _judged(turn: TracedTurn, label: bool | None, unwanted: set[str]) -> JudgedT
         return JudgedTurn(turn, None, "at hand")
     if label is not None:
         return JudgedTurn(turn, label, "label")
+    if turn.decision == "load":
+        return JudgedTurn(turn, None, "given")
     if turn.loaded:
         return JudgedTurn(turn, True, "loaded" if turn.loaded & set(turn.offered) else "pulled")
     if not turn.offered or turn.shadow:

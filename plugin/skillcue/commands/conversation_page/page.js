@@ -71,13 +71,13 @@
 
   // ---- one turn ----------------------------------------------------------------------------------
 
-  function candidate(item, most) {
+  function candidate(item, most, given) {
     const share = most > 0 ? Math.max(0, (100 * item.score) / most) : 0;
     const row = h("details", { class: item.offered ? "candidate chosen-one" : "candidate" },
       h("summary", {}, h("span", { class: "rank" }, `${item.rank}`), h("span", { class: "name" }, item.name),
         h("span", { class: "right" }, h("span", { class: "meter" }, h("i", { style: `width:${share}%` })),
           h("span", { class: "score" }, number(item.score))),
-        h("span", { class: "verdict-line" }, item.offered ? "offered" : item.reason)));
+        h("span", { class: "verdict-line" }, item.offered ? (given ? "loaded at once" : "offered") : item.reason)));
     row.addEventListener("toggle", () => {
       if (row.open && row.children.length === 1) {
         row.append(h("div", { class: "more" }, h("p", {}, item.description), h("p", {}, h("code", {}, item.id)),
@@ -89,7 +89,7 @@
   }
 
   function inside(turn) {
-    const { push } = turn;
+    const { push } = turn, given = push.decision === "load";
     const most = Math.max(0, ...push.candidates.map((item) => item.score));
     const facts = [["confidence", `${number(push.confidence)} (threshold ${number(push.threshold)})`], ["mode", push.mode],
       ["advice", plural(push.tokens, "token", "tokens")], ["time", milliseconds(push.ms)]];
@@ -101,9 +101,9 @@
       push.degraded ? h("p", { class: "note" }, push.degraded) : null,
       h("div", { class: "facts small" }, facts.map(([name, value]) => h("span", {}, `${name} `, h("b", {}, value)))),
       push.text ? [h("h3", {}, "What the model reads"), h("pre", { class: "advice" }, push.text)] : null,
-      push.candidates.length ? [h("h3", {}, "Candidates"), near.map((item) => candidate(item, most)),
+      push.candidates.length ? [h("h3", {}, "Candidates"), near.map((item) => candidate(item, most, given)),
         far.length ? h("details", { class: "rest" }, h("summary", {}, h("span", { class: "soft small" }, `${far.length} more`)),
-          far.map((item) => candidate(item, most))) : null] : null,
+          far.map((item) => candidate(item, most, given))) : null] : null,
       features.length ? [h("h3", {}, "What the gate saw"), h("div", { class: "chips" },
         features.map(([name, value]) => h("span", { class: "chip" }, `${name} `, h("b", {}, number(value)))))] : null);
   }

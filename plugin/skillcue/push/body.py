@@ -1,0 +1,68 @@
+"""The decision ``load``: the whole body of one skill, put into the request at once."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillcue.library.characters import nfc
+from skillcue.loading import PAGE_CHARS, shown_name
+from skillcue.push.render import advice_block, render_body
+from skillcue.push.settings import PushSettings
+from skillcue.push.turn import LoadedMark, mark_loaded, skill_version
+from skillcue_hooks import Skill
+
+if TYPE_CHECKING:
+    from skillcue.library.snapshot import LibrarySnapshot
+
+__all__ = ["Body", "load_body"]
+
+log = logging.getLogger("skillcue.push")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What loading at once came to.
+
+    Attributes:
+        text: The block, "" where the body is not given.
+        reason: Why it is or is not.
+    """
+
+    text: str
+    reason: str
+
+
+def load_body(
+    skill: Skill, snapshot: LibrarySnapshot, load_tool: str | None, settings: PushSettings
+) -> Body:
+    """The block that holds the whole body of `skill`, if it may be given.
+
+    The text must be the one the library was read with: nobody asked for this body, so nothing may
+    stand in it that no assessor has seen.
+
+    Args:
+        skill: A skill that may be pushed.
+        snapshot: The library.
+        load_tool: Name of the bound load tool; None when none is bound.
+        settings: `load_tokens` is what the block may take.
+    """
+    source = snapshot.source_of(skill)
+    try:
+        body, base_dir = source.read_body(skill), source.base_dir(skill)
+    except Exception:  # a source may raise anything; then the skill is offered, as without `load`
+        log.warning("the body of %s cannot be read and is not loaded", skill.id, exc_info=True)
+        return Body("", "its body cannot be read")
+    if not body.strip() or not nfc(body).startswith(skill.body):
+        return Body("", "its body is not the one the library was read with")
+    call = ""
+    if load_tool and base_dir is not None:
+        name = json.dumps(shown_name(skill, snapshot), ensure_ascii=False)
+        call = f'{load_tool}(name={name}, file="...")'
+    mark = mark_loaded(LoadedMark(skill.id, skill_version(skill), 1, 1, None))
+    block = advice_block(render_body(skill, mark, body, base_dir, call))
+    if len(body) > PAGE_CHARS or settings.count_tokens(block) > settings.load_tokens:
+        return Body("", "its body is longer than load_tokens")
+    return Body(block, "its body is loaded at once")
