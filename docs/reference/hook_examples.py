@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skillcue_hooks import Diagnostic, Scope, Skill, SourceScan, hookimpl
+from skillcue_hooks import Diagnostic, Scope, Skill, SourceScan, TurnQuery, hookimpl
 from skillcue_hooks.fingerprint import fingerprint
 
 
@@ -165,6 +165,19 @@ class NoPipesIntoShells:
             for number, line in enumerate(skill.body.splitlines(), 1)
             if re.search(r"\b(curl|wget)\b.*\|\s*(ba|z)?sh\b", line)
         )
+
+
+class KnowsTickets:
+    """Searches for the title of a ticket where the message names one; others stay as they are."""
+
+    titles = {"INC-7": "A pod in our kubernetes cluster keeps crashing"}
+
+    @hookimpl
+    def skillcue_build_query(self, turn):
+        named = [title for name, title in self.titles.items() if name in turn.user_text]
+        if not named:
+            return None
+        return TurnQuery("\n".join([turn.user_text, *named]), context="\n".join(turn.earlier))
 
 
 class OneLine:

@@ -30,7 +30,7 @@ __all__ = [
 log = logging.getLogger("skillcue.llamaindex")
 
 RECORDS_KEY = "skillcue_turns"
-"""Store key of ``{turn key: [mode, skill id, ...], "declined": [...]}``, under a kilobyte."""
+"""Store key of what `skillcue.push.memo.Records` describes, under a kilobyte."""
 RUN_MODE_KEY = "skillcue_run_mode"
 """Store key of the mode given to ``run(skill_mode=...)``, for that run only."""
 

@@ -28,6 +28,7 @@ from skillcue_hooks.contracts import (
     Skill,
     SourceScan,
     Turn,
+    TurnQuery,
 )
 from skillcue_hooks.testing import make_skill
 
@@ -47,6 +48,7 @@ RECORDS: list[Any] = [
     HIT,
     Ranking((HIT,), "bm25", total=1),
     TURN,
+    TurnQuery("fill in this form", "a visa", "a visa\nfill in this form"),
     Rejection(HIT, "already visible"),
     Advice("offer", (HIT,), "text", 12, turn=TURN, rejected=(Rejection(HIT, "weak"),)),
     LoadedSkill(SKILL, "# Steps", Path("/skills/pdf-forms"), ("form.pdf",), 7, 7),

@@ -88,6 +88,25 @@ def test_what_is_visible_is_not_offered_and_bars_what_lies_far_behind():
     assert verdict_on(ranking(10.0), visible={"s0@s0"}).offered == ()
 
 
+def test_a_body_needs_a_higher_bar_and_a_skill_that_is_alone_ahead():
+    assert verdict_on(ranking(10.0, 6.9)).sure
+    assert verdict_on(ranking(10.0)).sure
+    assert not verdict_on(ranking(10.0, 7.0)).sure
+    assert not verdict_on(ranking(10.0, 9.0), limit=1).sure
+    assert not verdict_on(ranking(0.0, -9.0)).sure
+    assert not verdict_on(ranking(10.0, 6.0), NOTHING, max_false_push=1.0).sure
+    assert not verdict_on(ranking(10.0, 6.0), load_false_push=0.0).sure
+    assert not verdict_on(ranking(10.0, 6.0), load_false_push=0.001).sure
+    assert verdict_on(ranking(10.0, 6.0), load_false_push=0.01).sure
+
+
+def test_a_skill_behind_or_near_one_at_hand_is_not_sure():
+    behind = verdict_on(ranking(10.0, 6.0), visible={"s0@s0"})
+    assert (names(behind), behind.sure) == (["s1"], False)
+    near = verdict_on(ranking(10.0, 9.0), visible={"s1@s1"})
+    assert (names(near), near.sure) == (["s0"], False)
+
+
 @given(
     scores=st.lists(st.floats(-10, 10), max_size=6),
     limit=st.integers(1, 10),

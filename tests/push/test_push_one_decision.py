@@ -376,7 +376,7 @@ def test_one_oversized_record_does_not_push_out_the_others():
     assert (
         len(json.dumps(kept, ensure_ascii=False).encode("utf-8", "surrogatepass")) <= RECORD_BYTES
     )
-    assert all(read_record(kept, key) == ("m", ("\ud800é",)) for key in kept)
+    assert all(read_record(kept, key) == ("m", ("\ud800é",), False) for key in kept)
 
 
 # the memory itself

@@ -45,6 +45,7 @@ class CountingModes:
         self._delay = delay
         self.error = error
         self.calls: list[tuple[str, str]] = []
+        self.queries: list[Query] = []
         self.threads: list[int] = []
         self._lock = threading.Lock()
 
@@ -58,6 +59,7 @@ class CountingModes:
             return  # the gate is being fitted to the library: no turn asked for it
         with self._lock:
             self.calls.append((mode, query.text))
+            self.queries.append(query)
             self.threads.append(threading.get_ident())
         if self._delay:
             time.sleep(self._delay)

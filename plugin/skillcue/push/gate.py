@@ -70,6 +70,11 @@ class GateSettings:
         """The confidence that is needed."""
         return 1.0 - self.max_false_push
 
+    @property
+    def load_threshold(self) -> float:
+        """The confidence that is needed to load a body at once; infinite where none is enough."""
+        return 1.0 - self.load_false_push if self.load_false_push else math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -145,8 +150,7 @@ def judge(
     offered, behind = _split(new, limit, settings)
     rejected = (*_at_hand(ranking.hits, visible), *behind)
     reason = f"{new[0].skill.name} stands out: {measure} reaches {threshold:.3f}"
-    sure = confidence >= 1.0 - settings.load_false_push and _alone(ranking.hits)
-    sure = sure and settings.load_false_push > 0
+    sure = confidence >= settings.load_threshold and new[0] is best and _alone(ranking.hits)
     return Verdict(offered, rejected, confidence, threshold, reason, numbers, sure)
 
 
@@ -157,7 +161,7 @@ def _at_hand(hits: Sequence[Hit], visible: Collection[str]) -> tuple[Rejection, 
 
 
 def _alone(hits: Sequence[Hit]) -> bool:
-    """The best of all hits, those at hand included, is far ahead."""
+    """The best hit is far ahead of all others, those at hand included."""
     best, *others = hits
     return best.score > 0 and all(hit.score < CLEARLY_AHEAD * best.score for hit in others)
 
