@@ -170,11 +170,12 @@ class NoPipesIntoShells:
 class KnowsTickets:
     """Searches for the title of a ticket where the message names one; others stay as they are."""
 
-    titles = {"INC-7": "A pod in our kubernetes cluster keeps crashing"}
+    def __init__(self):
+        self._titles = {"INC-7": "A pod in our kubernetes cluster keeps crashing"}
 
     @hookimpl
     def skillcue_build_query(self, turn):
-        named = [title for name, title in self.titles.items() if name in turn.user_text]
+        named = [title for name, title in self._titles.items() if name in turn.user_text]
         if not named:
             return None
         return TurnQuery("\n".join([turn.user_text, *named]), context="\n".join(turn.earlier))

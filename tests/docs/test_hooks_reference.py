@@ -268,6 +268,14 @@ def test_the_scanner_names_the_line(
     ]
 
 
+def test_the_query_knows_the_ticket(manager: SkillcuePluginManager) -> None:
+    turn = Turn("Look at INC-7", earlier=("Good morning",))
+    query = manager.first("skillcue_build_query", turn=turn)
+    assert query.text == "Look at INC-7\nA pod in our kubernetes cluster keeps crashing"
+    assert (query.context, query.joined) == ("Good morning", "")
+    assert manager.first("skillcue_build_query", turn=Turn("Look at INC-8")) is None
+
+
 def test_the_wording_names_the_skills(manager: SkillcuePluginManager) -> None:
     advice = Advice("offer", tuple(Hit(skill, 1.0, 1) for skill in SKILLS[:2]))
     text = manager.first("skillcue_render_advice", advice=advice)
