@@ -53,6 +53,23 @@ def reasons(records, labels=None):
     return [(i.need, i.reason) for i in judge_turns(join_records(records), labels or {})]
 
 
+def test_a_body_loaded_at_once_tells_nothing_and_was_not_unwanted():
+    records = [
+        turn("given", offered=["a"], decision="load"),
+        turn("offered", offered=["a"]),
+        turn("never", offered=["b"]),
+        turn("never again", offered=["b"]),
+        turn("labelled", offered=["c"], decision="load"),
+    ]
+    assert reasons(records, {"labelled": False}) == [
+        (None, "given"),
+        (None, "unclear"),
+        (False, "ignored"),
+        (False, "ignored"),
+        (False, "label"),
+    ]
+
+
 def test_outcomes_say_what_was_needed():
     records = [
         turn("used", offered=["a"]),
