@@ -200,12 +200,10 @@ class TurnQuery:
     Attributes:
         text: What the turn asks for; not blank.
         context: The conversation before it; orders the candidates.
-        joined: The turn together with what it refers to; empty where `text` says it all.
     """
 
     text: str
     context: str = ""
-    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True)

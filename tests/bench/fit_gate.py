@@ -28,9 +28,11 @@ from gate_rows import Offers, Row, auc, conversations, feature_rows, recall_at
 
 from skillcue import GateSettings, PushSettings, SkillCue
 from skillcue.push import calibration as null
+from skillcue.push.cues import CUES
 from skillcue.push.logistic import Floats, fit_logistic
+from skillcue.push.query import CONTEXT_TOKENS, DEPTH, QUERY_TOKENS, turn_query
 from skillcue.push.weights import AGAINST, GATE_VERSION, GateWeights
-from skillcue_hooks import Hit
+from skillcue_hooks import Hit, Query
 
 ROOT = Path(__file__).parents[2]
 LABELLED = ROOT / "examples/conversations/labelled"
@@ -41,6 +43,8 @@ EQUAL = 0.3
 WRONG_FIRST = 0.5
 FOLDS = 10
 LEVELS = 400
+LEAST_CUE = 0.1
+"""Unit of a plain cue that turns that need nothing hardly ever show."""
 REPLAYED = 0.05
 """Share of false pushes in the conversations whose turns give the levels."""
 
@@ -48,9 +52,9 @@ TEXT = ("wording", "files", "imperative", "numbers", "question", "thanks", "word
 SETS: dict[str, tuple[list[tuple[str, str]], tuple[str, ...]]] = {
     "full": (
         [("skillsight", "minilm"), ("skillsight", "static")],
-        ("head", "body", "similar", "joined_head", "joined_body", "joined_similar", "lead", "asks"),
+        ("head", "body", "similar", "lead", "asks"),
     ),
-    "lexical": ([("bm25", "static")], ("head", "body", "joined_head", "joined_body", "lead")),
+    "lexical": ([("bm25", "static")], ("head", "body", "lead")),
     "plain": ([("dense", "minilm")], ("lead", "asks")),
 }
 
@@ -162,13 +166,11 @@ def _levels(
 
 
 def _null_rows(cue: SkillCue, mode: str, signals: str) -> tuple[null.NullFeatures, ...]:
-    from skillcue.push.fitting import DEPTH
-    from skillcue_hooks import Query
-
     snapshot = cue.snapshot()
 
-    def search(text: str, context: str) -> Any:
-        return cue.search(Query(text, context=context, k=DEPTH), mode, snapshot).hits
+    def search(text: str, earlier: Sequence[str]) -> Any:
+        query = turn_query(text, earlier, QUERY_TOKENS, CONTEXT_TOKENS)
+        return cue.search(Query(query.text, context=query.context, k=DEPTH), mode, snapshot).hits
 
     types = cue.fitted_gate(mode, snapshot).types
     found, rows = null.null_features(snapshot.library.skills, search, types)
@@ -183,7 +185,7 @@ def _scale(
     scale = {}
     for name in features:
         values = np.array([found[name] for foreign, found in rows if not foreign])
-        scale[name] = (float(values.mean()), max(float(values.std()), 1e-3))
+        scale[name] = (float(values.mean()), max(float(values.std()), LEAST_CUE * (name in CUES)))
     return scale
 
 

@@ -81,9 +81,7 @@ def feature_rows(
             query = turn_query(text, earlier[-6:], push.query_tokens, push.context_tokens)
             wanted = Query(query.text, context=query.context, k=push.depth)
             alone = new_hits(cue.search(wanted, mode, snapshot).hits, visible)
-            together = Query(query.joined, k=push.depth)
-            joined = new_hits(cue.search(together, mode, snapshot).hits, visible)
-            features = {**library_features(alone, joined), **text_cues(text), **gate.types(text)}
+            features = {**library_features(alone), **text_cues(text), **gate.types(text)}
             right = {*label["gold"], *label["also_ok"]}
             rows.append(
                 Row(

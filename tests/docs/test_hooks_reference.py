@@ -272,7 +272,7 @@ def test_the_query_knows_the_ticket(manager: SkillcuePluginManager) -> None:
     turn = Turn("Look at INC-7", earlier=("Good morning",))
     query = manager.first("skillcue_build_query", turn=turn)
     assert query.text == "Look at INC-7\nA pod in our kubernetes cluster keeps crashing"
-    assert (query.context, query.joined) == ("Good morning", "")
+    assert query.context == "Good morning"
     assert manager.first("skillcue_build_query", turn=Turn("Look at INC-8")) is None
 
 

@@ -15,7 +15,7 @@ from skillcue.push.calibration import shipped_calibration
 from skillcue.push.cues import CUES, prose, text_cues
 from skillcue.push.features import SIGNAL_SETS, library_features, signal_set
 from skillcue.push.gate import judge, suited
-from skillcue.push.query import joined_text, turn_query
+from skillcue.push.query import turn_query
 from skillcue.push.stored import load_calibration, store_calibration
 from skillcue.push.turn_type import WordTurnType, bundled_turns
 from skillcue.push.weights import gate_weights
@@ -214,11 +214,14 @@ def test_pasted_blocks_are_no_prose():
     assert "it ran yesterday" in query.text and len(query.text) < 800
 
 
-def test_a_turn_is_read_with_the_one_before_it():
-    query = turn_query("and the same for April?", ["reconcile the invoices", "thanks"], 2_000, 300)
-    assert query.context == "reconcile the invoices\nthanks"
-    assert query.joined == "thanks\nand the same for April?" == joined_text(query.text, ["thanks"])
-    assert turn_query("hello", ["before"], 10, 0).joined == "hello"
+def test_what_was_said_before_is_context_and_stands_in_for_words_that_are_missing():
+    earlier = ["reconcile the invoices", "and then?"]
+    query = turn_query("and the same for April?", earlier, 2_000, 300)
+    assert (query.text, query.context) == ("and the same for April?", "\n".join(earlier))
+    for text in ("do it", "and the same again?", "?"):
+        assert turn_query(text, earlier, 2_000, 300).text == f"reconcile the invoices\n{text}"
+        assert turn_query(text, earlier, 2_000, 0).text == text
+        assert turn_query(text, ["and you?"], 2_000, 300).text == text
 
 
 def test_words_tell_requests_from_thanks():

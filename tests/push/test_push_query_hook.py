@@ -60,16 +60,16 @@ def test_none_leaves_the_built_in_reading(garden):
     assert names(advised(garden, Reads(lambda turn: None))) == ["tomato-pruning"]
 
 
-def test_all_three_texts_reach_the_retriever(garden):
+def test_both_texts_reach_the_retriever(garden):
     modes = CountingModes("counted")
-    mine = TurnQuery(TOMATO, "the greenhouse", f"the greenhouse\n{TOMATO}")
+    mine = TurnQuery(TOMATO, "the greenhouse")
     plugins = [modes, Reads(lambda turn: mine)]
     with SkillCue(garden, mode="counted", plugins=plugins) as cue:
         cue.wait_ready()
         before = len(modes.queries)
         cue.advise([say(TOMATO)])
     found = [(q.text, q.context) for q in modes.queries[before:]]
-    assert found == [(mine.text, mine.context), (mine.joined, "")]
+    assert found == [(mine.text, mine.context)]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,6 @@ def test_all_three_texts_reach_the_retriever(garden):
         (lambda turn: TurnQuery(" \n"), "text is blank"),
         (lambda turn: TurnQuery(7), "text is a int"),  # type: ignore[arg-type]
         (lambda turn: TurnQuery(COMPOST, context=None), "context is a NoneType"),  # type: ignore[arg-type]
-        (lambda turn: TurnQuery(COMPOST, joined=[COMPOST]), "joined is a list"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_used_is_logged_with_the_plugins_name(garden, caplog, answer, said):

@@ -10,7 +10,8 @@ kinds of turns are searched in the user's own library that should both be met wi
   the library's own and that it cannot serve.
 
 The *level* of a turn is its score on the line on which the mean of the first kind is 0 and that of
-the second 1. The constants hold the levels of labelled turns that need no skill, over the example
+the second 1. Tasks that score lower than over the example library do not lower the bar: the second
+landmark is never nearer to the first than there. The constants hold the levels of labelled turns that need no skill, over the example
 library. The share of them below the level of a turn is the gate's *confidence*. Speaking from
 confidence ``1 - a`` on is split conformal prediction (Vovk, Gammerman and Shafer, 2005): of turns that
 are exchangeable with the labelled ones, at most a share `a` is spoken on.
@@ -23,9 +24,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skillcue.push.cues import text_cues
+from skillcue.push.cues import CUES, text_cues
 from skillcue.push.features import library_features, new_hits, signal_set
-from skillcue.push.query import joined_text
 from skillcue.push.turn_type import bundled_turns
 from skillcue.push.weights import GateWeights, gate_weights
 from skillcue_hooks import Hit, Skill
@@ -41,20 +41,17 @@ __all__ = [
     "shipped_calibration",
 ]
 
-FOREIGN_TURNS = 40
+FOREIGN_TURNS = 60
 """Skills whose descriptions are asked for, spread evenly over the library."""
-
-NOTHING_TURNS = 140
-"""Bundled turns that need nothing which are searched for, spread evenly over them."""
 
 REQUEST_CHARS = 200
 """Characters of a description that make a request."""
 
 LEAST_SPREAD = 0.5
-"""A spread or a distance is at least this share of the shipped one: few skills may show none."""
+"""A spread is at least this share of the shipped one: few skills may show none."""
 
-Search = Callable[[str, str], Sequence[Hit]]
-"""(text, context) to candidates, best first."""
+Search = Callable[[str, Sequence[str]], Sequence[Hit]]
+"""(what the user says, what was said before) to candidates, best first."""
 
 TurnType = Callable[[str, int | None], Mapping[str, float]]
 """(text, its number among the bundled turns that need nothing) to features; see `TurnTypes`."""
@@ -127,17 +124,16 @@ def null_turns(skills: Sequence[Skill]) -> Iterable[NullTurn]:
     Args:
         skills: The library's, sorted by id.
     """
-    bundled = bundled_turns("needs_nothing")
-    for count, number in enumerate(_spread(len(bundled), NOTHING_TURNS)):
-        text = bundled[number]
-        if count % 2 and skills:
+    for number, text in enumerate(bundled_turns("needs_nothing")):
+        if number % 2 and skills:
             # Scattered, so that turns of one sort do not all follow the same skills; and nearly the
             # same ones after an edit of the library, whose vectors are remembered.
             given = skills[number * 619 % 1009 * len(skills) // 1009]
             yield NullTurn(text, (_request(given),), given.id, number)
         else:
             yield NullTurn(text, number=number)
-    for number in _spread(len(skills), FOREIGN_TURNS):
+    count = min(len(skills), FOREIGN_TURNS)
+    for number in (i * len(skills) // count for i in range(count)):
         yield NullTurn(_request(skills[number]), hidden=skills[number].id)
 
 
@@ -169,16 +165,13 @@ def null_features(
     rows: list[NullFeatures] = []
     signals = ""
     for turn in null_turns(skills):
-        alone = new_hits(search(turn.text, "\n".join(turn.earlier)), (turn.hidden,))
-        joined = alone
-        if turn.earlier:
-            joined = new_hits(search(joined_text(turn.text, turn.earlier), ""), (turn.hidden,))
+        hits = new_hits(search(turn.text, turn.earlier), (turn.hidden,))
         found = {
-            **library_features(alone, joined),
+            **library_features(hits),
             **text_cues(turn.text),
             **types(turn.text, turn.number),
         }
-        signals = signals or (signal_set(alone) if alone else "")
+        signals = signals or (signal_set(hits) if hits else "")
         rows.append((turn.number is None, found))
     return signals, tuple(rows)
 
@@ -193,13 +186,16 @@ def calibrated(signals: str, rows: Sequence[NullFeatures], weights: GateWeights)
     """
     bundled = [features for foreign, features in rows if not foreign]
     scale = {
-        name: _unit([f[name] for f in bundled if name in f], weights.scale[name])
+        # Plain cues depend on no library, and turns that need nothing hardly ever show some of them.
+        name: weights.scale[name]
+        if name in CUES
+        else _unit([f[name] for f in bundled if name in f], weights.scale[name])
         for name in weights.weights
     }
     nothing = _mean([_score(weights, scale, features) for features in bundled])
     others = [_score(weights, scale, features) for foreign, features in rows if foreign]
-    least = LEAST_SPREAD * (weights.foreign - weights.nothing)
-    return Calibration(signals, scale, nothing, max(_mean(others), nothing + least))
+    least = nothing + weights.foreign - weights.nothing
+    return Calibration(signals, scale, nothing, max(_mean(others) if others else least, least))
 
 
 def _score(
@@ -226,12 +222,6 @@ def _unit(values: Sequence[float], shipped: tuple[float, float]) -> tuple[float,
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
-
-
-def _spread(n: int, most: int) -> list[int]:
-    """At most `most` of the first `n` whole numbers, evenly."""
-    count = min(n, most)
-    return [i * n // count for i in range(count)]
 
 
 def _request(skill: Skill) -> str:

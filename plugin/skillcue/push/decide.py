@@ -209,19 +209,14 @@ def _look(
     snapshot: LibrarySnapshot,
     scope: Scope | None,
 ) -> _Looked:
-    """Search for the turn alone and with what it refers to, and let the gate decide."""
+    """Search, and let the gate decide."""
     wanted = Query(query.text, context=query.context, k=settings.depth, scope=scope)
     ranking = host.search(wanted, mode, snapshot)
     candidates = _pushable(ranking, turn)
     hits = candidates.ranking.hits
     gate = host.fitted_gate(mode, snapshot, complete=ranking.degraded is None)
-    alone = joined = new_hits(hits, turn.visible_skills)
-    if query.joined not in ("", query.text) and hits:
-        together = Query(query.joined, k=settings.depth, scope=scope)
-        found = _pushable(host.search(together, mode, snapshot), turn).ranking.hits
-        joined = new_hits(found, turn.visible_skills)
     features = {
-        **library_features(alone, joined),
+        **library_features(new_hits(hits, turn.visible_skills)),
         **text_cues(turn.user_text),
         **gate.types(turn.user_text),
     }

@@ -1,8 +1,6 @@
 """What the gate looks at: numbers about a turn and what the library has for it.
 
-Two rankings are read: that of the turn alone (its context only orders the candidates), and that of
-the turn read together with what it refers to. Skills that are at hand already do not count: the
-question is whether there is *new* help.
+Skills that are at hand already do not count: the question is whether there is *new* help.
 """
 
 from __future__ import annotations
@@ -30,8 +28,8 @@ def new_hits(hits: Iterable[Hit], visible: Collection[str]) -> tuple[Hit, ...]:
     return tuple(hit for hit in hits if hit.skill.id not in visible)
 
 
-def library_features(alone: Sequence[Hit], joined: Sequence[Hit]) -> Mapping[str, float]:
-    """Features of two rankings, none of them with a skill that is at hand.
+def library_features(hits: Sequence[Hit]) -> Mapping[str, float]:
+    """Features of a ranking without the skills that are at hand.
 
     head, body
         ``log(1 + evidence)`` of the best head and of the best body among the candidates: how much
@@ -40,21 +38,18 @@ def library_features(alone: Sequence[Hit], joined: Sequence[Hit]) -> Mapping[str
         The best calibrated similarity.
     lead
         How far the best score lies above the next candidates, in their standard deviations.
-    joined_head, joined_body, joined_similar
-        The same for the turn together with what it refers to.
 
-    A feature whose signal the hits do not carry is left out; without hits each is 0.
+    Each is 0 where no hit carries the signal.
 
     Args:
-        alone: Candidates of the turn, best first.
-        joined: Candidates of the turn and its context as one text, best first.
+        hits: Candidates, best first.
     """
-    found = {"lead": _lead(alone)}
-    for prefix, hits in (("", alone), ("joined_", joined)):
-        for name, signal in (("head", "evidence"), ("body", "evidence_body")):
-            found[prefix + name] = math.log1p(max(_best(hits, signal), 0.0))
-        found[prefix + "similar"] = _best(hits, "calibrated")
-    return found
+    return {
+        "head": math.log1p(max(_best(hits, "evidence"), 0.0)),
+        "body": math.log1p(max(_best(hits, "evidence_body"), 0.0)),
+        "similar": _best(hits, "calibrated"),
+        "lead": _lead(hits),
+    }
 
 
 def _best(hits: Sequence[Hit], signal: str) -> float:

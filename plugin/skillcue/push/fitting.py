@@ -14,14 +14,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from skillcue.push.calibration import Calibration, fit_calibration
+from skillcue.push.features import SIGNAL_SETS
+from skillcue.push.query import CONTEXT_TOKENS, DEPTH, QUERY_TOKENS, turn_query
 from skillcue.push.stored import load_calibration, store_calibration
 from skillcue.push.turn_type import TurnRegression, TurnTypes, VectorTurnType, bundled_turns
-from skillcue.push.weights import GATE_VERSION
+from skillcue.push.weights import GATE_VERSION, gate_weights
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import is_ending, start_background
 from skillcue_hooks import Hit, Library, Query, Ranking
@@ -48,9 +50,6 @@ KNOWN = 64
 
 DRIFT = 0.05
 """A library of which no larger share is new or gone since lends its calibration for the meantime."""
-
-DEPTH = 20
-"""Candidates of a null turn that are looked at; `PushSettings.depth` is the same."""
 
 
 class Searcher(Protocol):
@@ -184,6 +183,7 @@ class _Fit:
         key = fingerprint(
             "gate",
             GATE_VERSION,
+            *(asdict(gate_weights(signals)) for signals in SIGNAL_SETS),
             self._library.generation,
             self._retriever.fingerprint,
             *(bundled_turns(name) for name in ("needs_nothing", "requests")),
@@ -193,7 +193,7 @@ class _Fit:
             known = key in _known
             calibration = _known.get(key)
         if stored is None and not known:
-            self._search("hello", "")  # is the index ready? Before anything is encoded
+            self._search("hello", ())  # is the index ready? Before anything is encoded
         types = TurnTypes(self._vector_type())
         if stored is not None:
             return Fitted(types, stored, encoder=_encoder(self._retriever))
@@ -207,9 +207,10 @@ class _Fit:
             store_calibration(self._folder, key, calibration)
         return Fitted(types, calibration, encoder=_encoder(self._retriever))
 
-    def _search(self, text: str, context: str) -> Sequence[Hit]:
+    def _search(self, text: str, earlier: Sequence[str]) -> Sequence[Hit]:
         self._go_on()
-        ranking = self._retriever.search(Query(text, context=context, k=DEPTH))
+        query = turn_query(text, earlier, QUERY_TOKENS, CONTEXT_TOKENS)
+        ranking = self._retriever.search(Query(query.text, context=query.context, k=DEPTH))
         if ranking.degraded is not None:
             raise _IncompleteError(ranking.degraded)
         return ranking.hits

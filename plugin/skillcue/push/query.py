@@ -1,4 +1,4 @@
-"""From a user turn to what is searched for: the turn, and the turn with what it refers to."""
+"""From a user turn to what is searched for: its words, and what it refers to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,29 @@ from skillcue.push.cues import prose
 from skillcue_hooks import TurnQuery
 from skillcue_hooks.errors import PluginError
 
-__all__ = ["CHARS_PER_TOKEN", "checked_query", "joined_text", "turn_query"]
+__all__ = [
+    "CHARS_PER_TOKEN",
+    "CONTEXT_TOKENS",
+    "DEPTH",
+    "QUERY_TOKENS",
+    "checked_query",
+    "turn_query",
+]
 
 REFERRED_CHARS = 600
-"""Characters of an earlier turn that a follow-up is read with."""
+"""Characters of an earlier turn that stand in for words that a turn does not have."""
 
 BLOCK_CHARS = 600
 """Longer fenced blocks are searched by their beginning and end, characters."""
+
+DEPTH = 20
+"""Candidates of a turn that are looked at, unless set otherwise; so it is where the gate is fitted."""
+
+QUERY_TOKENS = 2_000
+"""Likewise, the size of a query, tokens."""
+
+CONTEXT_TOKENS = 300
+"""Likewise, the size of its context, tokens."""
 
 CHARS_PER_TOKEN = 4
 """Characters of a token, on average."""
@@ -29,6 +45,9 @@ def turn_query(
 ) -> TurnQuery:
     """The query of a user turn. Words are taken as they are, in whatever language.
 
+    A turn that is made of function words alone ("do it", "and the same again?") is searched behind
+    the last turn that is not.
+
     Args:
         user_text: What the user wrote.
         earlier: What the user wrote before, newest last.
@@ -38,7 +57,10 @@ def turn_query(
     text = _ends(_FENCE.sub(_short_block, user_text), query_tokens * CHARS_PER_TOKEN)
     limit = context_tokens * CHARS_PER_TOKEN
     context = "\n".join(prose(said) for said in earlier)[-limit:] if limit else ""
-    return TurnQuery(text, context, joined_text(text, earlier) if limit else text)
+    if limit and not _has_words(text):
+        referred = next((said for said in map(prose, reversed(earlier)) if _has_words(said)), "")
+        text = f"{referred[-REFERRED_CHARS:]}\n{text}" if referred else text
+    return TurnQuery(text, context)
 
 
 def checked_query(answer: object, query_tokens: int) -> TurnQuery:
@@ -56,7 +78,7 @@ def checked_query(answer: object, query_tokens: int) -> TurnQuery:
             f"It answered a {type(answer).__name__}.", "Answer a TurnQuery, or None to pass."
         )
     limit = query_tokens * CHARS_PER_TOKEN
-    parts = {"text": answer.text, "context": answer.context, "joined": answer.joined}
+    parts = {"text": answer.text, "context": answer.context}
     for name, part in parts.items():
         if not isinstance(part, str):
             raise PluginError(f"Its {name} is a {type(part).__name__}.", "Make it text.")
@@ -65,9 +87,10 @@ def checked_query(answer: object, query_tokens: int) -> TurnQuery:
     return replace(answer, **{name: _ends(part, limit) for name, part in parts.items()})
 
 
-def joined_text(text: str, earlier: Sequence[str]) -> str:
-    """`text` behind the words of the turn before it."""
-    return "\n".join([*(prose(said)[-REFERRED_CHARS:] for said in earlier[-1:]), text])
+def _has_words(text: str) -> bool:
+    from skillcue_adapters.analyzer import ANALYZER  # its stemmer need not be there at import
+
+    return bool(ANALYZER.terms(text))
 
 
 def _short_block(match: re.Match[str]) -> str:

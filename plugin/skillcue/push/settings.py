@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 
 from skillcue.push.budget import TokenCounter, estimate_tokens
 from skillcue.push.gate import GateSettings
+from skillcue.push.query import CONTEXT_TOKENS, DEPTH, QUERY_TOKENS
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["MAX_K", "PushSettings"]
@@ -37,12 +38,12 @@ class PushSettings:
     """
 
     k: int = 3
-    depth: int = 20
+    depth: int = DEPTH
     tokens_per_turn: int = 400
     tokens_replayed: int = 1600
     load_tokens: int = 0
-    query_tokens: int = 2_000
-    context_tokens: int = 300
+    query_tokens: int = QUERY_TOKENS
+    context_tokens: int = CONTEXT_TOKENS
     history_turns: int = 20
     memo_turns: int = 4_096
     gate: GateSettings = field(default_factory=GateSettings)
