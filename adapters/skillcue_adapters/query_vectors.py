@@ -10,7 +10,7 @@ from typing import Any
 from skillcue_adapters.document_vectors import rows_of
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["REMEMBERED", "QueryNotEncodedError", "query_vector"]
+__all__ = ["REMEMBERED", "QueryNotEncodedError", "forget_queries", "query_vector"]
 
 REMEMBERED = 2_048
 """Texts of queries whose vectors are kept in a process, the last used ones: some 3 MB."""
@@ -42,6 +42,11 @@ def query_vector(encoder: Encoder, text: str) -> Any:
     while len(_remembered) > REMEMBERED:
         _remembered.popitem(last=False)
     return vector
+
+
+def forget_queries() -> None:
+    """Forget all vectors, so that the next answers take the time of first ones."""
+    _remembered.clear()
 
 
 def _encoded(encoder: Encoder, text: str) -> Any:

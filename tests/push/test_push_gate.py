@@ -153,7 +153,7 @@ def test_signals_that_a_calibration_is_not_for_take_the_shipped_one():
 
 
 def test_a_missing_signal_says_nothing():
-    features = library_features((), ())
+    features = library_features(())
     assert set(features.values()) == {0.0}
     assert LEXICAL.score({}) == gate_weights("lexical").intercept
 
@@ -218,10 +218,12 @@ def test_what_was_said_before_is_context_and_stands_in_for_words_that_are_missin
     earlier = ["reconcile the invoices", "and then?"]
     query = turn_query("and the same for April?", earlier, 2_000, 300)
     assert (query.text, query.context) == ("and the same for April?", "\n".join(earlier))
-    for text in ("do it", "and the same again?", "?"):
+    for text in ("do it", "ok, do it", "and the same again?"):
         assert turn_query(text, earlier, 2_000, 300).text == f"reconcile the invoices\n{text}"
         assert turn_query(text, earlier, 2_000, 0).text == text
         assert turn_query(text, ["and you?"], 2_000, 300).text == text
+    for text in ("Thanks!", "ok, thank you", "yes", "好的"):
+        assert turn_query(text, earlier, 2_000, 300).text == text
 
 
 def test_words_tell_requests_from_thanks():

@@ -116,7 +116,7 @@ def test_it_is_asked_once_a_turn_however_many_requests(garden):
 
 def test_a_long_query_is_cut_to_its_ends(garden):
     modes = CountingModes("counted")
-    mine = TurnQuery("tomato " * 5_000, "x" * 90_000, "y" * 90_000)
+    mine = TurnQuery("tomato " * 5_000, "x" * 90_000)
     plugins = [modes, Reads(lambda turn: mine)]
     push = PushSettings(query_tokens=100)
     with SkillCue(garden, mode="counted", plugins=plugins, push=push) as cue:

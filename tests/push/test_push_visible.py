@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.conversations import FRAMEWORKS, PHRASES, Said, assistant, tool_results, user
 
-from skillcue import PushSettings, SkillCue, StaticSource
+from skillcue import GateSettings, PushSettings, SkillCue, StaticSource
 from skillcue.loading import PAGE_CHARS
 from skillcue.push.messages import view_messages
 from skillcue.push.turn import load_marks, user_turns
@@ -87,12 +87,16 @@ def test_a_body_that_was_edited_since_is_offered_again(cue, garden):
     assert offered(cue, messages) == ["tomato-pruning"]
 
 
+READY = GateSettings(max_false_push=0.5)
+"""What is measured is not whether the gate opens."""
+
+
 def test_equal_names_of_two_sources_are_two_skills():
     text = "Prune tomato side shoots on a trellis"
     mine = Skill("", "pruning", text, body="My way.", content_hash="a" * 64)
     theirs = Skill("", "pruning", f"{text} in winter", body="Their way.", content_hash="b" * 64)
     sources = [StaticSource("mine", [mine]), StaticSource("theirs", [theirs])]
-    with SkillCue(sources, mode="bm25", push=PushSettings(k=1)) as cue:
+    with SkillCue(sources, mode="bm25", push=PushSettings(k=1, gate=READY)) as cue:
         first, second = cue.list()
         assert first.name == second.name and first.id != second.id
         said = [user("yes"), *tool_results(("L1", page(cue, first.id))), assistant(), user(text)]
@@ -167,7 +171,7 @@ def test_records_find_their_turns_after_the_history_was_trimmed(cue, framework):
         key: [record[0], "bee-hotel@bee-hotel"] if "seed-catalogue@" in str(record) else record
         for key, record in before.records.items()
     }  # something that would not be decided now
-    trimmed = framework.messages([*said[2:], user("and now?")])
+    trimmed = framework.messages([*said[2:], user("Thanks again!")])
     after = cue.advisor("skill_load").plan(trimmed, records=records)
     assert [position for position, _ in after.placements] == [4]
     assert "- bee-hotel:" in after.placements[0][1]

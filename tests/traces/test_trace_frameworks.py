@@ -125,7 +125,10 @@ class _Silent:
 
 
 def test_concurrent_threads_keep_their_loads_apart(example_skills, sink):
-    texts = {"a": PDF, "b": "Match the bank payments of March to our open invoices"}
+    texts = {
+        "a": PDF,
+        "b": "Please match the 40 bank payments of March to our open invoices in invoices.csv",
+    }
     names = {"a": "pdf-form-filling", "b": "invoice-reconciliation"}
     with SkillCue(example_skills, mode="bm25", traces=sink) as cue:
 

@@ -178,6 +178,9 @@ def mode_cue(
     push: PushSettings | None = None,
 ) -> SkillCue:
     """The library as it is evaluated in one mode: nothing cached, files looked at once."""
+    from skillcue_adapters.query_vectors import forget_queries  # costs numpy only where used
+
+    forget_queries()  # no mode is timed with vectors that another one has encoded
     return SkillCue(
         list(sources),
         mode=mode,

@@ -55,7 +55,7 @@ def load_body(
     except Exception:  # a source may raise anything; then the skill is offered, as without `load`
         log.warning("the body of %s cannot be read and is not loaded", skill.id, exc_info=True)
         return Body("", "its body cannot be read")
-    if not body.strip() or not nfc(body).startswith(skill.body):
+    if not body.strip() or not nfc(body).startswith(nfc(skill.body)):
         return Body("", "its body is not the one the library was read with")
     call = ""
     if load_tool and base_dir is not None:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
-__all__ = ["CUES", "prose", "text_cues", "without_blocks"]
+__all__ = ["CUES", "acknowledges", "prose", "text_cues", "without_blocks"]
 
 CUES = ("files", "imperative", "numbers", "question", "thanks", "words")
 """The names `text_cues` gives, sorted."""
@@ -26,6 +26,9 @@ _THANKS = re.compile(
     r"cheers|thx|thanks|thank you|never ?mind|nvm|forget it|got it|sounds good|bye|lol|"
     r"danke|passt|gut|prima|merci|gracias|perfecto|parfait)\b|谢谢|好的|明白|ありがと|了解|どうも)",
     re.IGNORECASE,
+)
+_GRATITUDE = re.compile(
+    r"\b(?:thanks|thank you|thx|tysm|ty|cheers|danke|merci|gracias)\b|谢谢|ありがと", re.IGNORECASE
 )
 _QUESTION = re.compile(
     r"\A\W*(?:and |but |so |wait,? |btw,? )?(?:who|whose|what|when|where|why|which|how|is|are|was|"
@@ -71,6 +74,15 @@ def prose(text: str, limit: int = 600) -> str:
     if len(words) <= limit:
         return words
     return f"{words[: limit // 2]}\n{words[-(limit // 2) :]}"
+
+
+def acknowledges(text: str) -> bool:
+    """It thanks, or says nothing but yes, fine and the like: it asks for nothing again."""
+    if _GRATITUDE.search(text):
+        return True
+    while found := _THANKS.match(text):
+        text = text[found.end() :]
+    return not re.search(r"\w", text)
 
 
 def text_cues(text: str) -> Mapping[str, float]:

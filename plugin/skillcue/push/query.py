@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillcue.push.cues import prose
+from skillcue.push.cues import acknowledges, prose
 from skillcue_hooks import TurnQuery
 from skillcue_hooks.errors import PluginError
 
@@ -46,7 +46,7 @@ def turn_query(
     """The query of a user turn. Words are taken as they are, in whatever language.
 
     A turn that is made of function words alone ("do it", "and the same again?") is searched behind
-    the last turn that is not.
+    the last turn that is not, unless it only thanks or agrees.
 
     Args:
         user_text: What the user wrote.
@@ -57,7 +57,7 @@ def turn_query(
     text = _ends(_FENCE.sub(_short_block, user_text), query_tokens * CHARS_PER_TOKEN)
     limit = context_tokens * CHARS_PER_TOKEN
     context = "\n".join(prose(said) for said in earlier)[-limit:] if limit else ""
-    if limit and not _has_words(text):
+    if limit and not _has_words(text) and not acknowledges(text):
         referred = next((said for said in map(prose, reversed(earlier)) if _has_words(said)), "")
         text = f"{referred[-REFERRED_CHARS:]}\n{text}" if referred else text
     return TurnQuery(text, context)
