@@ -21,6 +21,7 @@ from skillcue_hooks.contracts import (
     Turn,
     TurnQuery,
 )
+from skillcue_hooks.language import ChatMessage, Completion, ToolCall, ToolSpec, Usage
 from skillcue_hooks.markers import hookimpl, hookspec
 from skillcue_hooks.protocols import (
     CacheStore,
@@ -35,6 +36,8 @@ from skillcue_hooks.protocols import (
 __all__ = [
     "Advice",
     "CacheStore",
+    "ChatMessage",
+    "Completion",
     "Diagnostic",
     "Encoder",
     "Hit",
@@ -52,8 +55,11 @@ __all__ = [
     "Skill",
     "SkillSource",
     "SourceScan",
+    "ToolCall",
+    "ToolSpec",
     "Turn",
     "TurnQuery",
+    "Usage",
     "hookimpl",
     "hookspec",
 ]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from skillcue_hooks.language import Usage
+
 __all__ = [
     "Advice",
     "Decision",
@@ -153,6 +155,8 @@ class Ranking:
             persisted or used to fit anything.
         cached: It came from a cache.
         total: Number of skills that matched at all.
+        cost: What the language model took for this answer; nothing where none was asked, or the
+            answer came from a cache.
     """
 
     hits: tuple[Hit, ...]
@@ -162,6 +166,7 @@ class Ranking:
     degraded: str | None = None
     cached: bool = False
     total: int = 0
+    cost: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +243,7 @@ class Advice:
             docs/explanation/push.md. Empty where it was not asked.
         gate: By which gate: plain JSON values, described in docs/reference/traces.md. Empty where
             it was not asked.
+        cost: What language models took for this decision; nothing where none was asked.
     """
 
     decision: Decision
@@ -254,6 +260,7 @@ class Advice:
     degraded: str | None = None
     features: Mapping[str, float] = field(default_factory=dict, hash=False)
     gate: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
+    cost: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +355,7 @@ class RetrieverContext:
             None gives the one the user chose for all modes. Opened once, shared by all modes.
         defaults: What the user set for all modes, such as ``bodies``; a setting of the same name
             in `settings` goes before it.
+        language_model: The model the user gave for modes that need one; None when there is none.
     """
 
     mode: str
@@ -357,3 +365,4 @@ class RetrieverContext:
     cache_dir: Path | None = None
     encoder: Callable[[Any], Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    language_model: Any | None = None

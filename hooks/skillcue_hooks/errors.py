@@ -11,6 +11,7 @@
     │   ├── PluginError                       a plugin breaks the contract of a hook
     │   └── StrictLibraryError                `strict=True` and a skill file is not clean
     ├── MissingExtraError (ImportError)       an optional dependency is not installed
+    ├── LanguageModelError (RuntimeError)     a model gave no answer; modes fall back
     └── SkillLookupError (LookupError)        pull: the name or file does not resolve
         ├── SkillNotFoundError
         └── SkillFileError
@@ -25,6 +26,7 @@ from typing import Any
 __all__ = [
     "AttachError",
     "ConfigurationError",
+    "LanguageModelError",
     "LibraryNotFoundError",
     "MissingExtraError",
     "PluginError",
@@ -139,6 +141,10 @@ class MissingExtraError(SkillcueError, ImportError):
         super().__init__(
             f"{package} is not installed.", f'Install it with: pip install "skillcue[{extra}]"'
         )
+
+
+class LanguageModelError(SkillcueError, RuntimeError):
+    """A language model gave no answer: out of reach, refused, too late, or over a budget."""
 
 
 class SkillLookupError(SkillcueError, LookupError):

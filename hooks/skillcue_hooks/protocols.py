@@ -15,6 +15,7 @@ from skillcue_hooks.contracts import (
     SourceScan,
     Trust,
 )
+from skillcue_hooks.language import ChatMessage, Completion, ToolSpec
 
 __all__ = [
     "CacheStore",
@@ -113,13 +114,34 @@ class LanguageModel(Protocol):
 
     Attributes:
         fingerprint: Everything that changes an answer: model, revision, sampling settings.
+        calls_tools: It can be given tools; otherwise `complete` gets none.
     """
 
     @property
     def fingerprint(self) -> str: ...
 
-    def complete(self, system: str, prompt: str, max_tokens: int) -> str:
-        """The model's answer as text, at most `max_tokens` tokens."""
+    @property
+    def calls_tools(self) -> bool: ...
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int,
+        timeout_s: float,
+    ) -> Completion:
+        """The model's next message.
+
+        Args:
+            messages: The conversation, a system message first at most.
+            tools: What it may call; empty where it calls none.
+            max_tokens: Longest answer, tokens.
+            timeout_s: Longest time for the answer, seconds.
+
+        Raises:
+            LanguageModelError: There is no answer: out of reach, refused, or too late.
+        """
         ...
 
 

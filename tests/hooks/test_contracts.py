@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import skillcue_hooks
-from skillcue_hooks import contracts, protocols
+from skillcue_hooks import contracts, language, protocols
 from skillcue_hooks.contracts import (
     Advice,
     Diagnostic,
@@ -29,6 +29,7 @@ from skillcue_hooks.contracts import (
     SourceScan,
     Turn,
     TurnQuery,
+    Usage,
 )
 from skillcue_hooks.testing import make_skill
 
@@ -48,7 +49,7 @@ RECORDS: list[Any] = [
     HIT,
     Ranking((HIT,), "bm25", total=1),
     TURN,
-    TurnQuery("fill in this form", "a visa", "a visa\nfill in this form"),
+    TurnQuery("fill in this form", "a visa"),
     Rejection(HIT, "already visible"),
     Advice("offer", (HIT,), "text", 12, turn=TURN, rejected=(Rejection(HIT, "weak"),)),
     LoadedSkill(SKILL, "# Steps", Path("/skills/pdf-forms"), ("form.pdf",), 7, 7),
@@ -56,6 +57,7 @@ RECORDS: list[Any] = [
     SourceScan((SKILL,), (), "f"),
     Library("g", (SKILL,)),
     RetrieverContext("bm25", {"k1": 1.2}, None, len),
+    Usage(1, 10, 5, 0.25),
 ]
 
 
@@ -141,4 +143,5 @@ def test_roles_are_checked_at_run_time(name: str) -> None:
 
 def test_the_package_offers_all_records_and_roles() -> None:
     offered = {*skillcue_hooks.__all__, "Decision", "Severity", "Trust"}
-    assert {*contracts.__all__, *protocols.__all__, "hookimpl", "hookspec"} == offered
+    words = {*contracts.__all__, *language.__all__, *protocols.__all__}
+    assert words | {"hookimpl", "hookspec"} == offered

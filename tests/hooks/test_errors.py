@@ -18,6 +18,7 @@ from skillcue_hooks import errors
 from skillcue_hooks.errors import (
     AttachError,
     ConfigurationError,
+    LanguageModelError,
     LibraryNotFoundError,
     MissingExtraError,
     PluginError,
@@ -52,6 +53,7 @@ EXAMPLES: list[SkillcueError] = [
     AttachError("It is compiled.", "Use SkillMiddleware."),
     PluginError("It is async.", "Make it a plain def."),
     StrictLibraryError("3 problems.", "Quote the description."),
+    LanguageModelError("No answer within 60 s.", "Allow more."),
     MissingExtraError("llama-index-core", "llamaindex"),
     SkillLookupError("`name` is empty.", "Pass a name."),
     SkillNotFoundError("pdf-form", ["pdf-forms", "git"]),

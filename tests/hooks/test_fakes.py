@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skillcue_hooks import Encoder, LanguageModel, Query, Retriever
+from skillcue_hooks import (
+    ChatMessage,
+    Completion,
+    Encoder,
+    LanguageModel,
+    Query,
+    Retriever,
+    Usage,
+)
+from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.testing import (
     FakeEncoder,
     RaisingRetriever,
@@ -51,12 +61,30 @@ def test_encoders_of_another_size_are_another_encoder() -> None:
 
 
 def test_the_script_is_spoken_in_order_and_ends() -> None:
-    model = ScriptedLanguageModel(iter(["first", "second"]))
-    assert [model.complete("s", "a", 9), model.complete("s", "b", 9)] == ["first", "second"]
-    assert model.prompts == [("s", "a"), ("s", "b")]
+    bill = Completion("second", usage=Usage(1, 7, 3, 0.5))
+    late = LanguageModelError("Too late.")
+    model = ScriptedLanguageModel(iter(["first", bill, late, lambda asked: asked[-1].text]))
+    asked = [(ChatMessage("user", text),) for text in "abcd"]
+
+    def ask(messages: Sequence[ChatMessage]) -> Completion:
+        return model.complete(messages, max_tokens=9, timeout_s=1.0)
+
+    assert ask(asked[0]) == Completion("first", usage=Usage(1, 10, 5, None))
+    assert ask(asked[1]) is bill
+    with pytest.raises(LanguageModelError, match="Too late"):
+        ask(asked[2])
+    assert ask(asked[3]).text == "d"
+    assert model.asked == asked
     with pytest.raises(IndexError):
-        model.complete("s", "c", 9)
+        ask(asked[0])
     assert ScriptedLanguageModel(["first"]).fingerprint != model.fingerprint
+
+
+def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
+    first = Usage(1, 10, 5, 0.25)
+    assert first + Usage(2, 1, 1, 0.5, estimated=True) == Usage(3, 11, 6, 0.75, True)
+    assert (first + Usage(1, 1, 1, None)).money is None
+    assert Usage() + first == first
 
 
 def test_the_raising_retriever_names_the_query() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from skillcue_hooks.contracts import Library, Query, Ranking, Skill
 from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
 __all__ = [
     "FakeEncoder",
@@ -67,21 +69,47 @@ class FakeEncoder:
 
 
 class ScriptedLanguageModel:
-    """Answers from a list, in order, and keeps what it was asked in `prompts`."""
+    """Answers from a list, in order, and keeps what it was asked in `asked`.
 
-    def __init__(self, answers: Iterable[str]) -> None:
+    Args:
+        answers: A text, a `Completion`, an exception to raise, or a function of the messages that
+            gives one of these. A text costs 10 input tokens and 5 output tokens.
+        calls_tools: It says that it can be given tools.
+    """
+
+    def __init__(self, answers: Iterable[Any], *, calls_tools: bool = False) -> None:
         self._answers = list(answers)
-        self.prompts: list[tuple[str, str]] = []
-        self.fingerprint = fingerprint("scripted", self._answers)
+        self._lock = threading.Lock()
+        self.asked: list[tuple[ChatMessage, ...]] = []
+        self.tools: list[tuple[ToolSpec, ...]] = []
+        self.calls_tools = calls_tools
+        self.fingerprint = fingerprint("scripted", [str(a) for a in self._answers], calls_tools)
 
-    def complete(self, system: str, prompt: str, max_tokens: int) -> str:
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int,
+        timeout_s: float,
+    ) -> Completion:
         """The next answer.
 
         Raises:
             IndexError: The script is used up.
+            Exception: What the script says.
         """
-        self.prompts.append((system, prompt))
-        return self._answers[len(self.prompts) - 1]
+        with self._lock:
+            self.asked.append(tuple(messages))
+            self.tools.append(tuple(tools))
+            answer = self._answers[len(self.asked) - 1]
+        if callable(answer):
+            answer = answer(messages)
+        if isinstance(answer, BaseException):
+            raise answer
+        if isinstance(answer, Completion):
+            return answer
+        return Completion(str(answer), usage=Usage(1, 10, 5, None))
 
 
 class RaisingRetriever:
