@@ -29,7 +29,7 @@ demo: $(VENV)/.installed-demo
 	@$(VENV)/bin/skillcue demo --skills "$(SKILLS)"
 
 test: lint types
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .
