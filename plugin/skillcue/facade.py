@@ -22,7 +22,7 @@ from skillcue.mode import requested_mode
 from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
-from skillcue.push.fitting import Fitted, GateFits
+from skillcue.push.fitting import FIT_WAIT_S, Fitted, GateFits
 from skillcue.push.settings import PushSettings
 from skillcue.registry import registered_factories
 from skillcue.sources import SourceSpec, open_sources
@@ -466,7 +466,7 @@ class SkillCue:
         if not complete:
             return self._fits.unfitted(mode, snapshot.library)
         retriever = self._engine.bare_retriever(mode, snapshot.library)
-        return self._fits.fitted(mode, snapshot.library, retriever)
+        return self._fits.fitted(mode, snapshot.library, retriever, FIT_WAIT_S)
 
     def load_name(self, skill: Skill) -> str:
         """The shortest name that loads exactly `skill`."""

@@ -47,3 +47,20 @@ def test_background_work_is_asked_to_stop_at_exit(example_skills, settings, act)
     assert (done.returncode, done.stderr) == (0, "")
     after = done.stdout.split("end\n")[1]
     assert after.count("encoded") <= 2  # the batch at hand, and one that had begun
+
+
+def test_what_has_begun_is_waited_for_at_exit():
+    program = """
+import time
+from skillcue_adapters.threads import start_background
+
+def work():
+    time.sleep(0.3)
+    print("over", flush=True)
+
+start_background("work", work)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("over\n", "")

@@ -231,3 +231,10 @@ def test_words_tell_requests_from_thanks():
     assert told("merge these spreadsheets and plot the totals") > 0 > told("thank you so much")
     first = bundled_turns("needs_nothing")[0]
     assert told(first, 0) > told(first)  # left out, it does not vouch for itself
+
+
+def test_one_score_far_above_the_others_is_no_more_than_ten():
+    assert (
+        library_features(ranking(1000.0, *[1.0 + n / 1000 for n in range(9)]).hits)["lead"] == 10.0
+    )
+    assert library_features(ranking(3.0, 2.0).hits)["lead"] == 0.0

@@ -97,7 +97,7 @@ class GateFits:
         return Fitted(TurnTypes(), self._lent(mode, library), pending=True)
 
     def fitted(
-        self, mode: str, library: Library, retriever: Searcher, wait: float | None = FIT_WAIT_S
+        self, mode: str, library: Library, retriever: Searcher, wait: float | None
     ) -> Fitted:
         """The gate for `library` in `mode`.
 

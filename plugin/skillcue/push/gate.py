@@ -142,7 +142,7 @@ def judge(
     confidence = calibration.confidence(score)
     numbers = {**features, "need": _logistic(score), "score": score}
     measure = f"confidence {confidence:.3f}" + ("" if calibration.fitted else ", not calibrated")
-    if confidence < threshold or settings.max_false_push == 0:
+    if confidence < threshold:
         closed = tuple(Rejection(hit, "the gate stayed closed") for hit in new)
         rejected = (*_at_hand(ranking.hits, visible), *closed)
         reason = f"the turn does not seem to need a skill: {measure} is below {threshold:.3f}"
