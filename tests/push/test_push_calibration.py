@@ -22,7 +22,7 @@ from skillcue.push.calibration import (
 )
 from skillcue.push.cues import CUES
 from skillcue.push.fitting import GateFits
-from skillcue.push.turn_type import TurnRegression, TurnTypes, bundled_turns
+from skillcue.push.turn_type import TurnRegression, TurnTypes, VectorTurnType, bundled_turns
 from skillcue.push.weights import gate_weights
 from skillcue_hooks import Hit, Library, Ranking, hookimpl
 from skillcue_hooks.testing import make_library, make_skill
@@ -113,6 +113,8 @@ def test_a_bundled_turn_is_told_from_the_others():
     without = TurnRegression(vectors[:20], vectors[21:])
     assert known.value(vectors[20]) < known.left_out(0)
     assert known.left_out(0) == pytest.approx(without.value(vectors[20]), abs=0.1)
+    told = VectorTurnType(lambda text: vectors[20], known)
+    assert (told("hello"), told("hello", 0)) == (known.value(vectors[20]), known.left_out(0))
 
 
 # what is kept
