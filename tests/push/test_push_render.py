@@ -254,7 +254,7 @@ PROGRAM = """
 import json, sys
 from skillcue import SkillCue
 texts = json.load(sys.stdin)
-with SkillCue(sys.argv[1]) as cue:
+with SkillCue(sys.argv[1], wait=True) as cue:
     said = [m for t in texts for m in ({"role": "user", "content": t},
                                        {"role": "assistant", "content": "Done."})][:-1]
     plan = cue.advisor("skill_load").plan(said)
