@@ -15,6 +15,7 @@ from skillcue_hooks.errors import UnknownModeError
 from skillcue_hooks.protocols import CacheStore, Retriever
 
 if TYPE_CHECKING:
+    from skillcue_adapters.language_models import MeteredLanguageModel
     from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["Engine"]
@@ -35,6 +36,7 @@ class Engine:
         cache_dir: Folder for persisted indexes, None for none.
         encoder: Opens an encoder by spec, the default for None.
         defaults: What the user set for all modes.
+        language_model: For modes that need one; its calls are counted by mode.
 
     Raises:
         UnknownModeError: `settings` names a mode that does not exist.
@@ -48,6 +50,7 @@ class Engine:
         cache_dir: Path | None,
         encoder: Callable[[Any], Any],
         defaults: Mapping[str, Any],
+        language_model: MeteredLanguageModel | None = None,
     ) -> None:
         self._factories = dict(factories)
         self._settings = settings
@@ -55,6 +58,7 @@ class Engine:
         self._cache_dir = cache_dir
         self._encoder = encoder
         self._defaults = defaults
+        self._language_model = language_model
         self._lock = threading.Lock()
         # One builds at a time, since a mode may ask for others; whoever needs nothing new to be
         # built does not wait.
@@ -144,6 +148,7 @@ class Engine:
             cache_dir=self._cache_dir,
             encoder=self._encoder,
             defaults=self._defaults,
+            language_model=self._language_model and self._language_model.for_mode(mode),
         )
         factory = imported("mode", mode, self._factories[mode])
         self._factories[mode] = factory

@@ -44,10 +44,13 @@ from skillcue_hooks.errors import (
     StrictLibraryError,
     UnknownSettingError,
 )
+from skillcue_hooks.language import Usage
 from skillcue_hooks.manager import build_manager
+from skillcue_hooks.protocols import LanguageModel
 
 if TYPE_CHECKING:
     from skillcue.traces.observer import TraceObserver
+    from skillcue_adapters.language_models import MeteredLanguageModel
     from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
@@ -93,6 +96,10 @@ class SkillCue:
         traces: Record every decision of push and what was loaded after it: a file, an object
             with ``write(record)``, or `TraceSettings`. Without message texts unless those say so.
         shadow: Push decides and records, and adds nothing to any request. Pull is as always.
+        llm: The language model of modes that need one: ``openai:MODEL@http://host:port/v1``, a
+            LangChain chat model, a LlamaIndex ``LLM``, a function ``(system, prompt) -> str``, or
+            a `LanguageModel`.
+        prices: What it costs: model name to money for a million tokens in and out.
 
     Raises:
         LibraryNotFoundError: A source does not exist.
@@ -128,6 +135,8 @@ class SkillCue:
         recheck: Literal["auto", "always", "background", "manual"] = "auto",
         traces: TraceSpec | None = None,
         shadow: bool = False,
+        llm: Any = None,
+        prices: Mapping[str, tuple[float, float]] | None = None,
         **unknown: Any,
     ) -> None:
         if unknown:
@@ -140,6 +149,7 @@ class SkillCue:
         if not isinstance(shadow, bool):
             raise ConfigurationError(f"shadow is {shadow!r}.", "Use True or False.")
         _check_types(push, modes, plugins, block_plugins)
+        self._language_model = _language_model(llm, prices)
         self.push = push or PushSettings()
         self.shadow = shadow
         self._generation: str | None = None  # of the newest snapshot that anyone was given
@@ -158,6 +168,7 @@ class SkillCue:
             cache_dir,
             encoders.open,
             {"bodies": bodies, "cross_encoder": cross_encoder},
+            self._language_model,
         )
         self._engine.check_mode(mode)
         self._fits = GateFits(cache_dir)
@@ -319,6 +330,17 @@ class SkillCue:
                 "create_agent and deepagents pass middleware=[SkillMiddleware(cue)].",
             )
         return attached
+
+    # language model
+
+    def language_model(self, mode: str) -> LanguageModel | None:
+        """The model given as `llm`, whose calls are then counted for `mode`; None without one."""
+        return self._language_model and self._language_model.for_mode(mode)
+
+    @property
+    def language_model_usage(self) -> dict[str, Usage]:
+        """What all calls of the language model took together, by the mode that asked."""
+        return {} if self._language_model is None else self._language_model.usage
 
     # library
 
@@ -495,6 +517,18 @@ class SkillCue:
             retriever = self._engine.bare_retriever(self.default_mode, snapshot.library)
             self._fits.fitted(self.default_mode, snapshot.library, retriever, wait=None)
         return ready
+
+
+def _language_model(llm: Any, prices: Any) -> MeteredLanguageModel | None:
+    if llm is None:
+        if prices is not None:
+            raise ConfigurationError(
+                "prices is given without a language model.", "Pass llm=... as well."
+            )
+        return None
+    from skillcue_adapters.language_models import open_language_model  # only where used
+
+    return open_language_model(llm, prices=prices)
 
 
 def _check_text(argument: str, value: Any) -> None:

@@ -1,0 +1,177 @@
+"""`MeteredLanguageModel`: any model, within limits, counted by the mode that asks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextvars import Context
+from dataclasses import replace
+
+from skillcue_adapters.language_models.backend import Backend, message_texts
+from skillcue_adapters.language_models.failures import may_pass, named
+from skillcue_adapters.language_models.limits import CallLimits
+from skillcue_adapters.language_models.prices import Price, money
+from skillcue_adapters.threads import start_background
+from skillcue_adapters.token_estimate import estimate_tokens
+from skillcue_hooks.errors import LanguageModelError
+from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
+
+__all__ = ["MeteredLanguageModel"]
+
+_CURE = "Is the model in reach, its key valid, and the time limit long enough?"
+
+
+class Meter:
+    """Running totals by mode; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._totals: dict[str, Usage] = {}
+
+    def add(self, mode: str, usage: Usage) -> None:
+        """Count what a call for `mode` took."""
+        with self._lock:
+            self._totals[mode] = self._totals.get(mode, Usage()) + usage
+
+    def totals(self) -> dict[str, Usage]:
+        """Mode to what its calls took together, by name."""
+        with self._lock:
+            return dict(sorted(self._totals.items()))
+
+
+class MeteredLanguageModel:
+    """A `LanguageModel` that keeps to limits and counts; safe to share between threads.
+
+    Retries wait at random up to a bound that doubles ("full jitter", M. Brooker, Exponential
+    Backoff and Jitter, AWS Architecture Blog, 2015).
+
+    Args:
+        backend: What answers.
+        limits: Time, tries and calls at once.
+        price: Of the model; None where it is not known.
+
+    Attributes:
+        name: Of the model.
+        fingerprint: Everything that changes an answer.
+        calls_tools: It can be given tools.
+    """
+
+    def __init__(
+        self, backend: Backend, limits: CallLimits | None = None, price: Price | None = None
+    ) -> None:
+        self._backend = backend
+        self._limits = limits or CallLimits()
+        self._price = price
+        self._meter = Meter()
+        self._slots = threading.BoundedSemaphore(self._limits.concurrency)
+        self._mode = ""
+        self.name = backend.name
+        self.fingerprint = backend.fingerprint
+        self.calls_tools = backend.calls_tools
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """What all calls took together, by the mode that asked; the empty text for none."""
+        return self._meter.totals()
+
+    def for_mode(self, mode: str) -> MeteredLanguageModel:
+        """The same model, with the same limits and meter, whose calls are counted for `mode`."""
+        other = MeteredLanguageModel(self._backend, self._limits, self._price)
+        other._meter, other._slots, other._mode = self._meter, self._slots, mode
+        return other
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int,
+        timeout_s: float,
+    ) -> Completion:
+        """The model's next message.
+
+        Args:
+            messages: The conversation, a system message first at most.
+            tools: What it may call.
+            max_tokens: Longest answer, tokens.
+            timeout_s: Longest time for the answer, all tries together, seconds.
+
+        Raises:
+            LanguageModelError: There is no answer. It names the class of the failure and not its
+                text, which may hold keys.
+        """
+        from tenacity import (  # a third of the time of `import skillcue`, so only where used
+            Retrying,
+            retry_if_exception,
+            stop_after_attempt,
+            stop_before_delay,
+            wait_random_exponential,
+        )
+
+        limits = self._limits
+        until = time.monotonic() + timeout_s
+        retrying = Retrying(
+            retry=retry_if_exception(may_pass),
+            stop=stop_after_attempt(limits.tries) | stop_before_delay(timeout_s),
+            wait=wait_random_exponential(limits.backoff_s, limits.longest_backoff_s),
+            reraise=True,
+        )
+        try:
+            return retrying(self._once, tuple(messages), tuple(tools), max_tokens, until)
+        except LanguageModelError:
+            raise
+        except Exception as error:  # noqa: BLE001  # models of any framework: anything
+            failure = named(error)
+        # Outside of the handler: a traceback would show the text of the cause.
+        raise LanguageModelError(f"The model {self.name} gave no answer: {failure}.", _CURE)
+
+    def _once(
+        self,
+        messages: tuple[ChatMessage, ...],
+        tools: tuple[ToolSpec, ...],
+        max_tokens: int,
+        until: float,
+    ) -> Completion:
+        """One request, in a thread that can be given up and knows nothing of the caller's run."""
+        left = min(until - time.monotonic(), self._limits.timeout_s)
+        if left <= 0 or not self._slots.acquire(timeout=left):
+            raise TimeoutError
+        answer: Future[Completion] = Future()
+        timeout_s = max(min(until - time.monotonic(), self._limits.timeout_s), 0.001)
+
+        def work() -> None:
+            try:
+                found = self._backend.answer(messages, tools, max_tokens, timeout_s)
+                found = replace(found, usage=self._usage(messages, tools, found))
+                # Here and not by whoever waits: an answer that comes too late is paid as well.
+                self._meter.add(self._mode, found.usage)
+                answer.set_result(found)
+            except BaseException as error:  # noqa: BLE001  # carried over to who waits
+                answer.set_exception(error)
+            finally:
+                self._slots.release()
+
+        start_background("skillcue-model", lambda: Context().run(work))
+        return answer.result(timeout_s)
+
+    def _usage(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec], found: Completion
+    ) -> Usage:
+        """What the model counted, else an estimate, with its price."""
+        usage = found.usage
+        if not usage.calls:
+            said = ChatMessage("assistant", found.text, found.tool_calls)
+            offered = "".join(f"{t.name}{t.description}{dict(t.parameters)}" for t in tools)
+            usage = Usage(
+                calls=1,
+                input_tokens=estimate_tokens(message_texts(messages) + offered),
+                output_tokens=estimate_tokens(message_texts([said])),
+                money=None,
+                estimated=True,
+            )
+        if usage.money is None and self._price is not None:
+            cost = money(self._price, usage.input_tokens, usage.output_tokens)
+            usage = replace(usage, money=cost)
+        return usage
