@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
@@ -48,9 +48,8 @@ class Backend(Protocol):
 
 def counted(input_tokens: object, output_tokens: object) -> Usage:
     """What a service says it took; nothing where it says nothing of use."""
-    numbers = (input_tokens, output_tokens)
-    if all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
-        return Usage(1, int(str(input_tokens)), int(str(output_tokens)), None)
+    if _is_count(input_tokens) and _is_count(output_tokens):
+        return Usage(1, input_tokens, output_tokens, None)
     return Usage(money=None)
 
 
@@ -60,3 +59,7 @@ def message_texts(messages: Sequence[ChatMessage]) -> str:
         "\n".join([message.text, *(f"{c.name} {dict(c.arguments)}" for c in message.tool_calls)])
         for message in messages
     )
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

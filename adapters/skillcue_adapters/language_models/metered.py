@@ -18,7 +18,7 @@ from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
-__all__ = ["MeteredLanguageModel"]
+__all__ = ["Meter", "MeteredLanguageModel"]
 
 _CURE = "Is the model in reach, its key valid, and the time limit long enough?"
 

@@ -14,11 +14,8 @@ __all__ = ["ObjectBackend", "is_language_model"]
 
 def is_language_model(value: Any) -> bool:
     """Whether `value` has what a `LanguageModel` has; nothing of it is called."""
-    return (
-        callable(getattr(value, "complete", None))
-        and hasattr(type(value), "__mro__")
-        and (all(hasattr(value, name) for name in ("fingerprint", "calls_tools")))
-    )
+    has_all = all(hasattr(value, name) for name in ("fingerprint", "calls_tools"))
+    return has_all and callable(getattr(value, "complete", None))
 
 
 class ObjectBackend:
