@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
-__all__ = ["Backend", "counted", "message_texts"]
+__all__ = ["Backend", "counted", "message_texts", "model_name", "shortened"]
 
 
 class Backend(Protocol):
@@ -59,6 +59,34 @@ def message_texts(messages: Sequence[ChatMessage]) -> str:
         "\n".join([message.text, *(f"{c.name} {dict(c.arguments)}" for c in message.tool_calls)])
         for message in messages
     )
+
+
+def model_name(holder: object, *fields: str, fallback: str = "") -> str:
+    """The name of a model, from the first field of `holder` that holds one.
+
+    Args:
+        holder: What has the name.
+        fields: Where integrations keep it.
+        fallback: Else this, and else the class of `holder`.
+    """
+    found = (getattr(holder, field, None) for field in fields)
+    names = (name for name in found if isinstance(name, str) and name)
+    return next(names, fallback or type(holder).__name__)
+
+
+def shortened(model: Any, max_tokens: int) -> Any:
+    """A copy of a framework's model whose answers are at most so long, where it has such a limit.
+
+    The field is set, since a keyword of a call goes unread to clients that may not know it. A
+    lower limit of the user's stays.
+    """
+    known = type(model).model_fields
+    for field in ("max_tokens", "max_output_tokens", "num_predict"):
+        if field in known:
+            own = getattr(model, field)
+            lower = isinstance(own, int) and 0 < own < max_tokens
+            return model if lower else model.model_copy(update={field: max_tokens})
+    return model
 
 
 def _is_count(value: object) -> TypeGuard[int]:

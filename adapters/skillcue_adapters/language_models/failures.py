@@ -14,6 +14,7 @@ _PASSING_NAMES = frozenset(
         "APIConnectionError",
         "APITimeoutError",
         "ConnectError",
+        "ConnectionError",
         "DeadlineExceeded",
         "InternalServerError",
         "OverloadedError",
@@ -37,6 +38,7 @@ def may_pass(error: BaseException) -> bool:
 
     A status says more than a class: clients raise one class for what passes and what does not.
     """
+    error = _reason(error)
     status = _status(error)
     if status is not None:
         return status in _PASSING_STATUS
@@ -47,8 +49,15 @@ def may_pass(error: BaseException) -> bool:
 
 def named(error: BaseException) -> str:
     """The class of `error` and its HTTP status. Its text may hold keys and is never shown."""
+    error = _reason(error)
     status = _status(error)
     return type(error).__name__ + (f" (status {status})" if status is not None else "")
+
+
+def _reason(error: BaseException) -> BaseException:
+    """What `urllib` wraps in an error of its own."""
+    reason = getattr(error, "reason", None)
+    return reason if isinstance(reason, BaseException) else error
 
 
 def _status(error: BaseException) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,12 +51,44 @@ def open_language_model(
 
 
 def _backend(model: Any) -> Backend:
+    if isinstance(model, str):
+        return _named(model)
     if isinstance(model, type):
         raise ConfigurationError(
             f"llm is the class {model.__name__}.", f"Pass an object: {model.__name__}(...)."
         )
     if is_language_model(model):
         return ObjectBackend(model)
+    if _is_a(model, "langchain_core.language_models.chat_models", "BaseChatModel"):
+        from skillcue_adapters.language_models.langchain_chat import LangChainBackend
+
+        return LangChainBackend(model)
+    if _is_a(model, "llama_index.core.llms.llm", "LLM"):
+        from skillcue_adapters.language_models.llamaindex_chat import LlamaIndexBackend
+
+        return LlamaIndexBackend(model)
+    if _is_a(model, "langchain_core.runnables", "Runnable"):
+        raise ConfigurationError(
+            f"llm is a {type(model).__name__}, a chain around a model.",
+            "Pass the chat model itself, before .bind_tools(...), | or .with_...(...).",
+        )
     if callable(model):
         return FunctionBackend(model)
     raise ConfigurationError(f"A {type(model).__name__} is no language model.", _FORMS)
+
+
+def _named(spec: str) -> Backend:
+    scheme, _, argument = spec.partition(":")
+    if scheme != "openai":
+        raise ConfigurationError(f"Unknown language model {scheme!r}.", _FORMS)
+    from skillcue_adapters.language_models.openai_endpoint import OpenAiBackend
+
+    return OpenAiBackend(argument)
+
+
+def _is_a(value: object, module: str, name: str) -> bool:
+    """Whether `value` is an instance of a framework's class; without importing the framework,
+    which is imported already where that is so.
+    """
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
