@@ -104,8 +104,12 @@ class OpenAiBackend:
         request = urllib.request.Request(
             f"{endpoint.url}/chat/completions", json.dumps(body).encode(), _headers(endpoint)
         )
-        with self._opener.open(request, timeout=timeout_s) as response:
-            return completion_of(json.loads(response.read(_LARGEST_ANSWER)))
+        try:
+            with self._opener.open(request, timeout=timeout_s) as response:
+                return completion_of(json.loads(response.read(_LARGEST_ANSWER)))
+        except urllib.error.HTTPError as error:
+            error.close()  # it is a response as well, with a connection of its own
+            raise
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -137,9 +141,11 @@ def _read(spec: str) -> _Endpoint:
         raise ConfigurationError(f"llm is 'openai:{spec}'.", _FORM)
     url = (found["url"] or _OPENAI).rstrip("/")
     parts = urlsplit(url)
-    if not parts.hostname or "@" in parts.netloc or "@http" in found["model"]:
+    if not parts.hostname or "@" in parts.netloc or "://" in found["model"]:
         # not quoted: where a password stands, it would be shown
-        raise ConfigurationError("The endpoint in llm has no host, or a password.", _FORM)
+        raise ConfigurationError(
+            "The endpoint in llm is no http address, or holds a password.", _FORM
+        )
     endpoint = _Endpoint(found["model"], url, **_options(found["more"] or ""))
     named = "key_env" in (found["more"] or "")
     if (named or endpoint.is_openai) and not os.environ.get(endpoint.key_env):
