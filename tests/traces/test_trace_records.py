@@ -58,6 +58,7 @@ def test_one_record_a_decided_turn_silence_included(example_skills):
         "named": False,
         "candidates": len(advice.hits) + len(advice.rejected),
         "tokens": advice.tokens,
+        "cost": {},
         "shadow": False,
         "degraded": False,
         "generation": cue.snapshot().generation,

@@ -14,6 +14,8 @@ __all__ = ["decode_ranking", "encode_ranking"]
 def encode_ranking(ranking: Ranking) -> str:
     """JSON text. Floats are written in the shortest form that reads back as the same number.
 
+    The cost is left out: who reads the ranking back spends nothing.
+
     Raises:
         TypeError: A score or signal is not a number.
         ValueError: A score or signal is not finite.

@@ -14,6 +14,7 @@ from skillcue_adapters.caching.codec import decode_ranking, encode_ranking
 from skillcue_adapters.caching.keys import ranking_key
 from skillcue_hooks.contracts import Library, Query, Ranking, Skill
 from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.language import Usage
 from skillcue_hooks.protocols import CacheStore, Retriever
 
 __all__ = ["CachedRetriever"]
@@ -28,7 +29,8 @@ class _Abandoned(Exception):
 class CachedRetriever:
     """A retriever that remembers rankings in a `CacheStore`.
 
-    A cached answer equals the computed one except for ``cached=True`` and ``elapsed_s``. Degraded
+    A cached answer equals the computed one except for ``cached=True``, ``elapsed_s`` and ``cost``:
+    nothing is spent for it. Degraded
     rankings are never stored. Threads that ask the same question while it is being answered wait
     for that answer, or for its exception.
 
@@ -82,7 +84,8 @@ class CachedRetriever:
             if owner == threading.get_ident():  # asked from inside its own answer: do not wait
                 return self.inner.search(query)
             try:
-                return flight.result()
+                # What the answer cost was spent once, by the thread that computed it.
+                return replace(flight.result(), cost=Usage())
             except _Abandoned:
                 continue
 

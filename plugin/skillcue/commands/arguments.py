@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     _doctor(commands)
     _eval(commands)
     _calibrate(commands)
+    _cost(commands)
     _index(commands)
     _plugins(commands)
     return parser
@@ -377,6 +378,41 @@ SkillCue(..., traces="traces.jsonl") records; calibrated_gate("calibration.json"
         action=argparse.BooleanOptionalAction,
         default=True,
         help="show a bar on a terminal while traces are read and fitted",
+    )
+    _common_options(parser)
+
+
+def _cost(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "cost",
+        "what advice added to prompts and what language models took, by mode, from traces",
+        """\
+  skillcue cost --from traces.jsonl
+  skillcue cost --from traces.jsonl --skills my-skills
+  skillcue cost --from traces.jsonl --json
+
+SkillCue(..., traces="traces.jsonl") records; prices={"model": (in, out)} makes it count money.
+""",
+    )
+    parser.add_argument(
+        "--from",
+        dest="traces",
+        required=True,
+        metavar="FILE",
+        help="the traces; FILE.1 beside it is read as well",
+    )
+    parser.add_argument(
+        "--skills",
+        action="append",
+        metavar="FOLDER",
+        help="the library, to compare with loading all of it into every prompt",
+    )
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="show a bar on a terminal while traces are read",
     )
     _common_options(parser)
 

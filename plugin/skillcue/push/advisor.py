@@ -35,6 +35,7 @@ from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn, known_turns, loaded_skills, skill_version, user_turns
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
+from skillcue_hooks.language import Usage
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
@@ -198,6 +199,8 @@ class Advisor:
         advice = decisions[-1].advice or self._replayed(run, decisions)
         if fresh:
             self._host.plugins.notify("skillcue_advised", advice=advice)
+        elif advice.cost.calls:  # spent when the turn was decided, not now
+            advice = replace(advice, cost=Usage())
         return Plan(
             placements=() if self._shadow else self._placements(turns, decisions),
             records=self._records(run, decisions),

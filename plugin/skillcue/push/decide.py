@@ -174,6 +174,7 @@ def decide_turn(
         degraded=looked.degraded,
         features=verdict.features,
         gate=looked.gate,
+        cost=ranking.cost,
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from skillcue.push.features import SIGNAL_SETS
 from skillcue.traces.records import SCHEMA
 from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.language import Usage
 
 __all__ = ["TracedGate", "TracedTurn", "Traces", "join_records", "read_traces"]
 
@@ -66,6 +67,8 @@ class TracedTurn:
         shadow: What was offered was not shown to the model.
         gate: By which gate; None where it was not asked, or did not say.
         loaded: Ids of the skills that the agent loaded in this turn.
+        tokens: Size of the advice.
+        cost: What language models took for it.
     """
 
     id: str
@@ -82,6 +85,8 @@ class TracedTurn:
     shadow: bool = False
     gate: TracedGate | None = None
     loaded: frozenset[str] = frozenset()
+    tokens: int = 0
+    cost: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +97,13 @@ class Traces:
         turns: In the order in which they were decided.
         loaded: Ids of all skills that were loaded at all, in whatever turn.
         skipped: Lines that are no record of this schema, such as one that was cut off.
+        spent: Mode to what language models took for its decisions.
     """
 
     turns: tuple[TracedTurn, ...]
     loaded: frozenset[str]
     skipped: int
+    spent: Mapping[str, Usage] = field(default_factory=dict, hash=False)
 
 
 def read_traces(path: Path, told: Callable[[str, int, int], None] = lambda *_: None) -> Traces:
@@ -125,19 +132,22 @@ def join_records(records: Iterable[Any]) -> Traces:
     """Decisions with the loads that belong to them.
 
     A load belongs to the newest turn of its id before it. A turn that was decided again in another
-    process is counted once, as it was decided last.
+    process, or in another mode, is counted once, as it was decided last; what language models took
+    counts each time.
 
     Args:
         records: As they were written; anything else is counted as skipped.
     """
     turns: dict[str, TracedTurn] = {}
     loaded: set[str] = set()
+    spent: dict[str, Usage] = {}
     skipped = 0
     for record in records:
         made = _turn(record)
         if made is not None:
             before = turns.pop(made.id, None)
             turns[made.id] = replace(made, loaded=before.loaded if before else frozenset())
+            spent[made.mode] = spent.get(made.mode, Usage()) + made.cost
         elif _is(record, "load") and isinstance(record.get("skill"), str):
             loaded.add(record["skill"])
             turn = turns.get(str(record.get("turn")))
@@ -145,7 +155,7 @@ def join_records(records: Iterable[Any]) -> Traces:
                 turns[turn.id] = replace(turn, loaded=turn.loaded | {record["skill"]})
         else:
             skipped += 1
-    return Traces(tuple(turns.values()), frozenset(loaded), skipped)
+    return Traces(tuple(turns.values()), frozenset(loaded), skipped, spent)
 
 
 def _is(record: Any, kind: str) -> bool:
@@ -174,6 +184,8 @@ def _turn(record: Any) -> TracedTurn | None:
             generation=_text(record["generation"]),
             shadow=bool(record.get("shadow")),
             gate=_gate(record.get("gate")),
+            tokens=int(record.get("tokens", 0)),
+            cost=_cost(record.get("cost")),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
@@ -195,6 +207,20 @@ def _gate(record: Any) -> TracedGate | None:
         nothing=float(record["nothing"]),
         foreign=float(record["foreign"]),
         scale=scale,
+    )
+
+
+def _cost(record: Any) -> Usage:
+    """What was taken; nothing in lines that were written before there was this field."""
+    if not record:
+        return Usage()
+    money = record["money"]
+    return Usage(
+        calls=int(record["calls"]),
+        input_tokens=int(record["input_tokens"]),
+        output_tokens=int(record["output_tokens"]),
+        money=None if money is None else float(money),
+        estimated=bool(record["estimated"]),
     )
 
 

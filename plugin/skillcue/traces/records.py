@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from skillcue.traces.identity import turn_id
@@ -42,6 +43,7 @@ def turn_record(
         "named": bool(turn.explicit),
         "candidates": len(advice.hits) + len(advice.rejected),
         "tokens": advice.tokens,
+        "cost": asdict(advice.cost) if advice.cost.calls else {},
         "shadow": shadow,
         "degraded": advice.degraded is not None or advice.reason.startswith("push failed"),
         "generation": generation,

@@ -18,6 +18,7 @@ from skillcue_adapters import bm25
 from skillcue_adapters.caching import CachedRetriever, MemoryStore
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Scope
 from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.language import Usage
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing import (
     RaisingRetriever,
@@ -222,6 +223,18 @@ def test_concurrent_identical_misses_compute_once() -> None:
     assert inner.calls == 1
     assert {answer.hits for answer in answers if isinstance(answer, Ranking)} == {plain(QUERY).hits}
     assert len(answers) == 8
+
+
+def test_what_an_answer_cost_is_told_once() -> None:
+    spent = Usage(1, 700, 80, 0.25)
+    inner = Scripted(lambda query: replace(slow(query), cost=spent))
+    retriever = cached(inner, MemoryStore())
+    together = ask_together(retriever, 8)
+    later = retriever.search(QUERY)
+    assert inner.calls == 1
+    costs = [ranking.cost for ranking in together if isinstance(ranking, Ranking)]
+    assert sorted(costs, key=lambda cost: cost.calls) == [*[Usage()] * 7, spent]
+    assert (later.cached, later.cost) == (True, Usage())
 
 
 def test_a_thread_that_missed_just_before_the_answer_landed_does_not_compute() -> None:
