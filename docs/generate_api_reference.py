@@ -63,6 +63,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     ("skillcue_adapters.dense", "Mode `dense`.", ("build",)),
     ("skillcue_adapters.hybrid", "Mode `hybrid`.", ("HybridSettings", "build")),
     (
+        "skillcue_adapters.language_models",
+        "For `SkillCue(llm=...)`: [Use a language model](../how-to/use-a-language-model.md).",
+        ("CallLimits", "MeteredLanguageModel", "open_language_model"),
+    ),
+    (
         "skillcue_adapters.encoders.objects",
         "Embedding objects of LangChain and LlamaIndex, for `SkillCue(encoder=...)`.",
         ("FrameworkEncoder",),

@@ -23,6 +23,7 @@ from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
 from skillcue_adapters.hybrid import HybridSettings
+from skillcue_adapters.language_models import CallLimits
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.skillsight import SkillSightSettings
 from skillcue_adapters.two_stage import TwoStageSettings
@@ -73,6 +74,14 @@ SECTIONS = [
         '`SkillCue(..., traces=TraceSettings("traces.jsonl"))`, from `skillcue.traces`. What is '
         "recorded: [Traces](traces.md).",
         TraceSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Language model calls",
+        "`open_language_model(model, limits=CallLimits(...))`, from "
+        "`skillcue_adapters.language_models`; the result is what `SkillCue(..., llm=...)` takes. "
+        "See [Use a language model](../how-to/use-a-language-model.md).",
+        CallLimits,
         "Attributes",
     ),
     _Section(
