@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +162,51 @@ def test_a_free_slot_is_waited_for_no_longer_than_the_time_allowed():
             ask(model, timeout_s=0.02)
         release.set()
         assert first.result().text == "yes"
+
+
+FORKED = """
+import os, sys, threading
+from skillcue_adapters.language_models import CallLimits, open_language_model
+from skillcue_hooks.language import ChatMessage
+
+entered, release = threading.Event(), threading.Event()
+
+def answer(system, prompt):
+    if prompt == "hang":
+        entered.set()
+        release.wait(30)
+    return prompt
+
+model = open_language_model(answer, limits=CallLimits(concurrency=1, tries=1))
+
+def ask(text):
+    return model.complete([ChatMessage("user", text)], max_tokens=5, timeout_s=20).text
+
+hanging = threading.Thread(target=ask, args=("hang",))
+hanging.start()
+entered.wait(10)
+child = os.fork()
+if not child:
+    print(ask("child"), model.usage[""].calls, flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+release.set()
+hanging.join()
+print(ask("parent"), model.usage[""].calls)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_all_places_of_its_own():
+    options = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 warns of forks beside threads
+    done = subprocess.run(
+        [sys.executable, *options, "-c", FORKED],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("child 1\nparent 2\n", "")
 
 
 def test_totals_by_mode_are_exact_with_many_threads():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -13,6 +12,8 @@ from skillcue_adapters.language_models.backend import Backend, message_texts
 from skillcue_adapters.language_models.failures import may_pass, named
 from skillcue_adapters.language_models.limits import CallLimits
 from skillcue_adapters.language_models.prices import Price, money
+from skillcue_adapters.language_models.slots import Slots
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import start_background
 from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.errors import LanguageModelError
@@ -27,7 +28,7 @@ class Meter:
     """Running totals by mode; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._totals: dict[str, Usage] = {}
 
     def add(self, mode: str, usage: Usage) -> None:
@@ -65,7 +66,7 @@ class MeteredLanguageModel:
         self._limits = limits or CallLimits()
         self._price = price
         self._meter = Meter()
-        self._slots = threading.BoundedSemaphore(self._limits.concurrency)
+        self._slots = Slots(self._limits.concurrency)
         self._mode = ""
         self.name = backend.name
         self.fingerprint = backend.fingerprint
@@ -136,7 +137,8 @@ class MeteredLanguageModel:
     ) -> Completion:
         """One request, in a thread that can be given up and knows nothing of the caller's run."""
         left = min(until - time.monotonic(), self._limits.timeout_s)
-        if left <= 0 or not self._slots.acquire(timeout=left):
+        place = self._slots.take(left) if left > 0 else None
+        if place is None:
             raise TimeoutError
         answer: Future[Completion] = Future()
         timeout_s = max(min(until - time.monotonic(), self._limits.timeout_s), 0.001)
@@ -151,7 +153,7 @@ class MeteredLanguageModel:
             except BaseException as error:  # noqa: BLE001  # carried over to who waits
                 answer.set_exception(error)
             finally:
-                self._slots.release()
+                place.release()
 
         start_background("skillcue-model", lambda: Context().run(work))
         return answer.result(timeout_s)
