@@ -23,6 +23,7 @@ COMMANDS = (
     "doctor",
     "eval",
     "calibrate",
+    "cost",
     "index",
     "plugins",
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain_core")
+pytest.importorskip("langgraph")
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
