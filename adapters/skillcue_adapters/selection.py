@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Query, Scope, Skill
 from skillcue_hooks.errors import ConfigurationError
 
@@ -41,7 +41,7 @@ class SkillMasks:
     def __init__(self, skills: Sequence[Skill]) -> None:
         self._skills = skills
         self._masks: OrderedDict[tuple[str, ...], Mask] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def of(self, query: Query) -> Mask | None:
         """True for each skill that all filters and the scope of `query` let through.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 from skillcue.registry import Factory
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.protocols import Encoder
 
 __all__ = ["DEFAULT_ENCODER", "EncoderPool"]
@@ -30,7 +30,7 @@ class EncoderPool:
     def __init__(self, factories: Mapping[str, Factory], default: Any = DEFAULT_ENCODER) -> None:
         self._factories = factories
         self._default = default
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._opened: dict[Any, tuple[Any, Encoder]] = {}
         if default != DEFAULT_ENCODER:
             self.open()

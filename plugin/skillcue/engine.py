@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillcue.registry import Factory, imported
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext
 from skillcue_hooks.errors import UnknownModeError
 from skillcue_hooks.protocols import CacheStore, Retriever
@@ -59,10 +59,10 @@ class Engine:
         self._encoder = encoder
         self._defaults = defaults
         self._language_model = language_model
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         # One builds at a time, since a mode may ask for others; whoever needs nothing new to be
         # built does not wait.
-        self._building = threading.RLock()
+        self._building = ForkSafeLock()
         self._generations: OrderedDict[str, dict[str, Retriever]] = OrderedDict()
         self._latest: dict[str, Retriever] = {}
         for mode in settings:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Library, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
@@ -63,7 +63,7 @@ class SettledScopes:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Scope] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def settle(self, scope: Scope | None, skills: Iterable[Skill], generation: str) -> Scope | None:
         """`scope` with its answers on `skills` worked out; it raises for no skill.

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from skillcue_adapters.caching.codec import decode_ranking, encode_ranking
 from skillcue_adapters.caching.keys import ranking_key
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Library, Query, Ranking, Skill
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
@@ -140,5 +141,5 @@ class CachedRetriever:
 
     def _forget_flights(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._flights: dict[str, tuple[Future[Ranking], int]] = {}

@@ -14,6 +14,7 @@ from typing import Literal, Self
 
 from skillcue.library.codes import diagnostic
 from skillcue.library.snapshot import LibrarySnapshot, build_snapshot
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import SkillSource
@@ -84,8 +85,8 @@ class LiveLibrary:
         self._clock = clock
         self._settings = settings or RecheckSettings()
         self._order = itertools.count(1)
-        self._scan_lock = threading.Lock()
-        self._thread_lock = threading.Lock()
+        self._scan_lock = ForkSafeLock()
+        self._thread_lock = ForkSafeLock()
         self._thread: threading.Thread | None = None
         self._scans: list[SourceScan | None] = [None] * len(self._sources)
         self._failures: dict[int, Diagnostic] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from skillcue.library.naming import display_name, skill_id
 from skillcue.library.opening import NotRegularError, OutsideError, read_regular
 from skillcue.library.reader import Origin, ReadResult, read_body, read_skill
 from skillcue.library.walker import Found, WalkResult, is_skill_file, walk
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan, Trust
 from skillcue_hooks.errors import LibraryNotFoundError, SkillFileError, closest_names
 from skillcue_hooks.fingerprint import fingerprint
@@ -90,7 +90,7 @@ class FolderSource:
         outside = follow_links_outside
         self._follow_outside = trust == "trusted" if outside is None else outside
         self._progress = progress
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._root: str | None = None
         self._records: dict[str, _Record] = {}
         self._last: SourceScan | None = None

@@ -180,6 +180,8 @@ class _Fit:
             self._done.set()
 
     def _work(self) -> Fitted:
+        if not self._library.skills:
+            return Fitted(TurnTypes(), None)
         key = fingerprint(
             "gate",
             GATE_VERSION,

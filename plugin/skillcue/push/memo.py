@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 from skillcue.push.declines import DECLINED_BYTES, DECLINED_KEY
 from skillcue.push.settings import MAX_K
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks import Advice
 
 __all__ = [
@@ -85,8 +85,8 @@ class Memo:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._items: OrderedDict[MemoKey, Decided] = OrderedDict()
-        self._lock = threading.Lock()
-        self._deciding: dict[MemoKey, tuple[threading.RLock, list[int]]] = {}
+        self._lock = ForkSafeLock()
+        self._deciding: dict[MemoKey, tuple[ForkSafeLock, list[int]]] = {}
 
     def get(self, key: MemoKey) -> Decided | None:
         """The decision under `key`, or None."""
@@ -107,7 +107,7 @@ class Memo:
     def deciding(self, key: MemoKey) -> Iterator[None]:
         """Hold back other threads that want to decide on `key`, so that they find it decided."""
         with self._lock:
-            turn, waiting = self._deciding.setdefault(key, (threading.RLock(), [0]))
+            turn, waiting = self._deciding.setdefault(key, (ForkSafeLock(), [0]))
             waiting[0] += 1
         try:
             with turn:

@@ -62,6 +62,7 @@ class PushSettings:
                 f"Push setting count_tokens is a {type(self.count_tokens).__name__}.",
                 "Pass a function that takes a text and gives a whole number.",
             )
+        _check_counter(self.count_tokens)
         if self.k > MAX_K:
             raise ConfigurationError(
                 f"Push setting k is {self.k}.", f"Use 1 to {MAX_K}; more than three rarely helps."
@@ -70,6 +71,19 @@ class PushSettings:
             raise ConfigurationError(
                 f"Push setting depth is {self.depth}, below k = {self.k}.", "Use k or more."
             )
+
+
+def _check_counter(count_tokens: TokenCounter) -> None:
+    """Try it once: what it gives for a word it gives for advice."""
+    try:
+        found: object = count_tokens("advice")
+    except Exception as error:  # noqa: BLE001  # a function of the user may raise anything
+        found = error
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise ConfigurationError(
+            f"Push setting count_tokens gave {found!r} for a word.",
+            "Let it give a whole number from 0.",
+        )
 
 
 def _check_whole(name: str, value: object) -> None:
