@@ -20,6 +20,7 @@ def skillcue_register_retrievers(
     register("bm25", "skillcue_adapters.bm25:build")
     register("dense", "skillcue_adapters.dense:build")
     register("hybrid", "skillcue_adapters.hybrid:build")
+    register("refine", "skillcue_adapters.refine.retriever:build")
     register("skillsight", "skillcue_adapters.skillsight:build")
     register("two_stage", "skillcue_adapters.two_stage:build")
 

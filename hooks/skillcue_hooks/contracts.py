@@ -110,6 +110,10 @@ class Query:
         filters: ``(field, value)`` pairs that must all hold; fields: tag, category (or one
             above it), source, trust.
         scope: What a policy allows; None allows everything.
+        task: What the thread is about: the text of its first user turn. Empty where there is no
+            thread; then the query is the task. Not part of the key of a cached ranking: a mode
+            that goes by it keeps its answers itself and says so (``keeps_answers = True``).
+        task_id: The name the user gave the task, such as one of several in a thread; likewise.
     """
 
     text: str
@@ -118,6 +122,8 @@ class Query:
     offset: int = 0
     filters: tuple[tuple[str, str], ...] = ()
     scope: Scope | None = None
+    task: str = ""
+    task_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,8 @@ class Turn:
         earlier: The user turns that `context` is made of, newest last.
         demoted: Skills that were offered twice in this conversation and not loaded, by id, each
             with the evidence that it must have to be offered again.
+        task: Text of the first user turn of the conversation that holds any.
+        task_id: The name the user gave the task (run-time value ``task_id``), else empty.
     """
 
     user_text: str
@@ -196,6 +204,8 @@ class Turn:
     declined: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     demoted: Mapping[str, float] = field(default_factory=dict, hash=False)
+    task: str = ""
+    task_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

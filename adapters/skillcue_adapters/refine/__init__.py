@@ -1,0 +1,1 @@
+"""Mode ``refine``: a sub-agent of a language model composes one to three skills for a task."""

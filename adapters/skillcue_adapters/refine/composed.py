@@ -1,0 +1,105 @@
+"""Refined skills as `Skill` records: ids made from their content, trust from what was read.
+
+A refined skill holds words of everything that was read before it was written, whatever the model
+says it took parts from: an untrusted skill could tell it to name others. So its trust is the lowest
+of all of them, and it is pushed only if each of them may be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from skillcue_adapters.refine.drafts import Draft
+from skillcue_hooks.contracts import Scope, Skill
+from skillcue_hooks.fingerprint import fingerprint
+
+__all__ = [
+    "ID_PREFIX",
+    "REFINED_SOURCE",
+    "composed_skill",
+    "may_see",
+    "read_ids",
+    "refined_id",
+    "with_parents",
+]
+
+ID_PREFIX = "refined:"
+"""What the ids of refined skills begin with; ids of a library hold an ``@``."""
+
+REFINED_SOURCE = "refined"
+"""`Skill.source` of refined skills."""
+
+READ_KEY = "read"
+"""Metadata key of the ids of all skills that were read, a JSON list."""
+
+HASH_DIGITS = 16
+
+Find = Callable[[str], Skill | None]
+"""The skill of a library with an id, None where it has none."""
+
+
+def refined_id(
+    name: str, description: str, body: str, parents: Iterable[str], read: Iterable[str]
+) -> str:
+    """``refined:<hash>`` of everything the skill is made of."""
+    digest = fingerprint("refined", name, description, body, [*parents], [*read])
+    return f"{ID_PREFIX}{digest[:HASH_DIGITS]}"
+
+
+def composed_skill(draft: Draft, read: Iterable[str]) -> Skill:
+    """The skill of a draft, without the trust and the path that it gets later.
+
+    Args:
+        draft: What was handed in.
+        read: Ids of all skills that were read.
+    """
+    ids = tuple(sorted(read))
+    body = f"{draft.body}\n\n{_origin(draft.derived_from)}"
+    skill_id = refined_id(draft.name, draft.description, body, draft.derived_from, ids)
+    return Skill(
+        id=skill_id,
+        name=draft.name,
+        description=draft.description,
+        body=body,
+        path=Path(REFINED_SOURCE) / skill_id.removeprefix(ID_PREFIX) / "SKILL.md",
+        source=REFINED_SOURCE,
+        metadata={READ_KEY: json.dumps(ids, ensure_ascii=False)},
+        content_hash=fingerprint(draft.name, draft.description, body),
+        trust="untrusted",
+        derived_from=draft.derived_from,
+        pushable=False,
+    )
+
+
+def read_ids(skill: Skill) -> tuple[str, ...]:
+    """Ids of all skills that were read before `skill` was written, its parents included."""
+    return tuple(dict.fromkeys((*skill.derived_from, *json.loads(skill.metadata[READ_KEY]))))
+
+
+def with_parents(skill: Skill, find: Find) -> Skill | None:
+    """`skill` with the trust that its sources in the library allow; None if a parent is gone."""
+    if not skill.derived_from or any(find(parent) is None for parent in skill.derived_from):
+        return None
+    present = [found for found in map(find, read_ids(skill)) if found is not None]
+    trusted = all(source.trust == "trusted" for source in present)
+    return replace(
+        skill,
+        trust="trusted" if trusted else "untrusted",
+        pushable=all(source.pushable for source in present),
+    )
+
+
+def may_see(skill: Skill, scope: Scope | None, find: Find) -> bool:
+    """Whether `scope` allows everything of the library that `skill` was made from."""
+    if scope is None:
+        return True
+    return all(scope.allows(s) for s in map(find, read_ids(skill)) if s is not None)
+
+
+def _origin(parents: Iterable[str]) -> str:
+    """The last line of a body: where files that it mentions are."""
+    named = ", ".join(f"`{parent}`" for parent in parents)
+    return f"Composed from {named}. Files that are mentioned lie beside those skills."
