@@ -114,6 +114,7 @@ class Query:
             thread; then the query is the task. Not part of the key of a cached ranking: a mode
             that goes by it keeps its answers itself and says so (``keeps_answers = True``).
         task_id: The name the user gave the task, such as one of several in a thread; likewise.
+        follows: It belongs to a later turn of the thread than the one that `task` is; likewise.
     """
 
     text: str
@@ -124,6 +125,7 @@ class Query:
     scope: Scope | None = None
     task: str = ""
     task_id: str = ""
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,8 @@ class Turn:
         earlier: The user turns that `context` is made of, newest last.
         demoted: Skills that were offered twice in this conversation and not loaded, by id, each
             with the evidence that it must have to be offered again.
-        task: Text of the first user turn of the conversation that holds any.
+        task: What the conversation is about: the text of its first user turn that holds any;
+            with a `task_id`, of this turn.
         task_id: The name the user gave the task (run-time value ``task_id``), else empty.
     """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from skillcue.registry import Factory, imported
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext
-from skillcue_hooks.errors import UnknownModeError
+from skillcue_hooks.errors import ConfigurationError, UnknownModeError
 from skillcue_hooks.protocols import CacheStore, Retriever
 
 if TYPE_CHECKING:
@@ -82,6 +82,27 @@ class Engine:
         if not isinstance(mode, str) or mode not in self._factories:
             raise UnknownModeError(str(mode), self._factories)
         return mode
+
+    def check_language_model(self, mode: str) -> None:
+        """Find out before anything is asked that `mode` needs what the user did not give.
+
+        Raises:
+            ConfigurationError: It needs a language model and there is none.
+        """
+        if self._language_model is not None:
+            return
+        factory = imported("mode", mode, self._factories[mode])
+        if getattr(factory, "needs_language_model", False):
+            raise ConfigurationError(
+                f"Mode {mode!r} needs a language model.", "Pass one: SkillCue(..., llm=model)."
+            )
+
+    def gate_mode(self, mode: str, library: Library) -> str:
+        """The mode to which the push gate of `mode` is fitted: its base where it names one.
+
+        A fit makes hundreds of searches, which a mode that asks a language model cannot answer.
+        """
+        return str(getattr(self.bare_retriever(mode, library), "base_mode", mode))
 
     def search(self, query: Query, mode: str, library: Library) -> Ranking:
         """Rank `library` in `mode`; from the cache where the answer is known.
@@ -155,7 +176,7 @@ class Engine:
         retriever: Retriever = factory(library, context)
         self._latest[mode] = retriever
         log.debug("mode %s indexes %d skills", mode, len(library.skills))
-        if self._store is None:
+        if self._store is None or getattr(retriever, "keeps_answers", False):
             return retriever
         from skillcue_adapters.caching import CachedRetriever  # costs numpy only where used
 

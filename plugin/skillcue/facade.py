@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from skillcue import builtin
 from skillcue.caches import CacheSpec, open_cache
+from skillcue.composed import ComposedSkills
 from skillcue.encoders import DEFAULT_ENCODER, EncoderPool
 from skillcue.engine import Engine
 from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.loading import load_skill
-from skillcue.mode import requested_mode
+from skillcue.mode import named_task, requested_mode
 from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
@@ -171,11 +172,15 @@ class SkillCue:
             self._language_model,
         )
         self._engine.check_mode(mode)
+        if mode != DEFAULT_MODE:
+            self._engine.check_language_model(mode)
         self._fits = GateFits(cache_dir)
+        self._composed = ComposedSkills(cache_dir, self._assess)
         self._live = LiveLibrary(
             open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
             assess=self._assess,
             recheck=recheck,
+            composed=self._composed,
         )
         self._scopes = SettledScopes()
         seen = replace(self.push, load_tokens=0) if shadow else self.push
@@ -195,6 +200,7 @@ class SkillCue:
         *,
         filters: Mapping[str, str] | None = None,
         run_context: Mapping[str, Any] | None = None,
+        task: str = "",
     ) -> Ranking:
         """Search the library.
 
@@ -206,7 +212,9 @@ class SkillCue:
             context: A second view: the conversation or task the search is made for.
             offset: Hits to skip, 0 or more.
             filters: Fields that must match: tag, category, source, trust.
-            run_context: Run-time values for policy plugins.
+            run_context: Run-time values for policy plugins; ``task_id`` in them names the task.
+            task: What the thread is about that the search is made in, for modes that work once a
+                task; empty where `text` itself is the task.
 
         Raises:
             UnknownModeError: The mode is not registered.
@@ -222,6 +230,7 @@ class SkillCue:
         if wrong:
             raise UnknownSettingError(min(wrong), ("tag", "category", "source", "trust"))
         snapshot = self.snapshot()
+        task_id = named_task(run_context)
         query = Query(
             text,
             context=context,
@@ -229,8 +238,12 @@ class SkillCue:
             offset=offset,
             filters=tuple(sorted((filters or {}).items())),
             scope=self.scope(run_context or {}, snapshot),
+            task=task or text,
+            task_id=task_id,
+            follows=task not in ("", text),
         )
-        chosen = requested_mode(mode) or self.choose_mode(Turn(text, context), snapshot)
+        turn = Turn(text, context, task=query.task, task_id=task_id)
+        chosen = requested_mode(mode) or self.choose_mode(turn, snapshot)
         ranking = self.search(query, chosen, snapshot)
         self.plugins.notify("skillcue_looked_up", query=query, ranking=ranking)
         return ranking
@@ -458,8 +471,10 @@ class SkillCue:
 
         Raises:
             UnknownModeError: It is not registered.
+            ConfigurationError: It needs a language model, and none was given.
         """
-        return self._engine.check_mode(mode)
+        self._engine.check_language_model(self._engine.check_mode(mode))
+        return mode
 
     def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
         """The mode of a turn for which nobody named one: a plugin's choice, else the default."""
@@ -476,7 +491,9 @@ class SkillCue:
 
         The policy holds even where a retriever does not keep to `Query.scope`.
         """
-        ranking = self._engine.search(query, mode, snapshot.library)
+        ranking = self._composed.settled(
+            self._engine.search(query, mode, snapshot.library), snapshot
+        )
         scope = query.scope
         if scope is None or all(scope.allows(hit.skill) for hit in ranking.hits):
             return ranking
@@ -485,6 +502,7 @@ class SkillCue:
 
     def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool = True) -> Fitted:
         """The push gate, fitted to this snapshot in `mode`; not while its index is not `complete`."""
+        mode = self._engine.gate_mode(mode, snapshot.library)
         if not complete:
             return self._fits.unfitted(mode, snapshot.library)
         retriever = self._engine.bare_retriever(mode, snapshot.library)
@@ -514,8 +532,9 @@ class SkillCue:
             )
         ready = self._engine.wait_ready(self.default_mode, snapshot.library)
         if ready:
-            retriever = self._engine.bare_retriever(self.default_mode, snapshot.library)
-            self._fits.fitted(self.default_mode, snapshot.library, retriever, wait=None)
+            mode = self._engine.gate_mode(self.default_mode, snapshot.library)
+            retriever = self._engine.bare_retriever(mode, snapshot.library)
+            self._fits.fitted(mode, snapshot.library, retriever, wait=None)
         return ready
 
 

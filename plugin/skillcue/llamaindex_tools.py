@@ -95,6 +95,7 @@ class SkillToolSpec(BaseToolSpec):
             mode=await store_mode(ctx.store),
             messages=[{"role": "user", "content": asked}] if asked else (),
             run_context=await policy_context(ctx.store),
+            thread=await conversation(ctx.store),
         )
         return _text(answer)
 

@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["MODE_KEY", "requested_mode", "skill_mode"]
+__all__ = ["MODE_KEY", "TASK_KEY", "named_task", "requested_mode", "skill_mode"]
 
 MODE_KEY = "skill_mode"
 """The key in runtime context, ``configurable``, LlamaIndex run arguments and store."""
+
+TASK_KEY = "task_id"
+"""The key in runtime context, ``configurable`` and LlamaIndex store that names the task."""
 
 _mode: ContextVar[str | None] = ContextVar(MODE_KEY, default=None)
 
@@ -55,3 +58,9 @@ def requested_mode(explicit: str | None, *layers: Any) -> str | None:
         if mode:
             return str(mode)
     return _mode.get()
+
+
+def named_task(run_context: Mapping[str, Any] | None) -> str:
+    """The name that the user gave the task of this run, "" where there is none."""
+    name = (run_context or {}).get(TASK_KEY)
+    return "" if name is None else str(name)

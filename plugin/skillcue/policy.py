@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillcue_adapters.locks import ForkSafeLock
+from skillcue_adapters.refine.composed import ID_PREFIX, read_ids
 from skillcue_hooks.contracts import Library, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
@@ -112,7 +113,9 @@ def _worked_out(scope: Scope, skills: Iterable[Skill]) -> tuple[Scope, bool]:
     ask = scope.allows.judge if isinstance(scope.allows, _AllOf) else scope.allows
     allowed: set[str] = set()
     failed: list[str] = []
+    asked: list[str] = []
     for skill in skills:
+        asked.append(skill.id)
         try:
             if ask(skill):
                 allowed.add(skill.id)
@@ -121,7 +124,22 @@ def _worked_out(scope: Scope, skills: Iterable[Skill]) -> tuple[Scope, bool]:
                 log.exception("a policy failed on %s; what it cannot judge is hidden", skill.id)
             failed.append(skill.id)
     key = fingerprint(scope.key, "unanswered", failed) if failed else scope.key
-    return Scope(key, lambda skill: skill.id in allowed), not failed
+    return Scope(key, _Settled(frozenset(asked), frozenset(allowed))), not failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The answers on a library, and on what was composed of its skills."""
+
+    asked: frozenset[str]
+    allowed: frozenset[str]
+
+    def __call__(self, skill: Skill) -> bool:
+        if skill.id in self.asked or not skill.id.startswith(ID_PREFIX):
+            return skill.id in self.allowed
+        read = (skill_id for skill_id in read_ids(skill) if skill_id in self.asked)
+        parents = bool(skill.derived_from) and self.allowed.issuperset(skill.derived_from)
+        return parents and self.allowed.issuperset(read)
 
 
 def _is_scope(answer: object) -> bool:

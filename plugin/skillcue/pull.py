@@ -13,9 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skillcue.loading import FILES_LISTED, shown_name
+from skillcue.mode import named_task
 from skillcue.push.messages import strip_advice, view_messages
 from skillcue.push.render import escape, escape_path
-from skillcue.push.turn import LoadedMark, loaded_skills, mark_loaded, skill_version
+from skillcue.push.turn import (
+    LoadedMark,
+    loaded_skills,
+    mark_loaded,
+    skill_version,
+    thread_task,
+    user_turns,
+)
 from skillcue.traces.conversation import loading_in
 from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
 from skillcue_hooks.errors import SkillcueError, SkillLookupError, SkillNotFoundError
@@ -104,6 +112,7 @@ class PullTools:
         mode: str | None = None,
         messages: Sequence[Any] = (),
         run_context: Mapping[str, Any] | None = None,
+        thread: Sequence[Any] | None = None,
     ) -> ToolAnswer:
         """Search the library.
 
@@ -114,8 +123,10 @@ class PullTools:
             mode: Retrieval mode, None for the configured one.
             messages: The conversation; gives the search a second view.
             run_context: Run-time values for policy plugins.
+            thread: The conversation from its first message on, where `messages` is not.
         """
-        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context))
+        task = _task(messages if thread is None else thread, run_context)
+        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context, task))
 
     def load(
         self,
@@ -149,6 +160,7 @@ class PullTools:
         mode: str | None,
         messages: Sequence[Any],
         run_context: Mapping[str, Any] | None,
+        task: str,
     ) -> ToolAnswer:
         text = _text("query", query)
         wanted = _whole("k", k, 5)
@@ -160,6 +172,7 @@ class PullTools:
             context=_conversation(messages),
             offset=skip,
             run_context=run_context,
+            task=task,
         )
         data = {
             "mode": ranking.mode,
@@ -312,6 +325,12 @@ def _conversation(messages: Sequence[Any]) -> str:
     views = view_messages(messages)
     users = (v.text for v in reversed(views) if v.role == "user" and not v.system_made)
     return strip_advice(next(users, ""))[-CONTEXT_CHARS:]
+
+
+def _task(messages: Sequence[Any], run_context: Mapping[str, Any] | None) -> str:
+    """What the thread is about, as push has it; of a named task, what the newest turn says."""
+    turns = user_turns(view_messages(messages), 0)
+    return thread_task(turns[-1:] if named_task(run_context) else turns)
 
 
 def _hit_data(hit: Hit) -> dict[str, Any]:

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 from skillcue_adapters.refine.failure import RefineError
 from skillcue_adapters.refine.settings import RefineSettings
+from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.language import ChatMessage, Completion, Usage
 
 __all__ = ["Budget", "estimated_tokens"]
-
-CHARS_PER_TOKEN = 4
-"""Characters that are taken for one token where nobody counted."""
 
 LEAST_ANSWER = 50
 """Tokens below which no answer is asked for."""
@@ -75,7 +73,8 @@ class Budget:
 
 def estimated_tokens(messages: Sequence[ChatMessage]) -> int:
     """About how many tokens the messages are."""
-    chars = 0
+    total = 0
     for message in messages:
-        chars += len(message.text) + sum(len(str(dict(c.arguments))) for c in message.tool_calls)
-    return -(-chars // CHARS_PER_TOKEN)
+        total += estimate_tokens(message.text)
+        total += sum(estimate_tokens(str(dict(call.arguments))) for call in message.tool_calls)
+    return total

@@ -110,7 +110,7 @@ class RefineRetriever:
             found = base.search(query)
             degraded = "; ".join(filter(None, (found.degraded, why)))
             return self._answer(replace(found, degraded=degraded, cost=found.cost + cost), started)
-        found = merged_hits(base, query, skills, own=_is_task(query))
+        found = merged_hits(base, query, skills, own=not query.follows)
         found = replace(found, cost=found.cost + cost, cached=made.cached)
         return self._answer(found, started)
 
@@ -188,13 +188,13 @@ def build(library: Library, context: RetrieverContext) -> RefineRetriever:
             f"Mode {context.mode!r} needs a language model.", "Pass one: SkillCue(..., llm=model)."
         )
     previous = context.previous
-    known = isinstance(previous, RefineRetriever)
-    store = previous.store if known else RefinedStore(context.cache_dir)
+    if isinstance(previous, RefineRetriever):
+        store = previous.store
+    else:
+        store = RefinedStore(context.cache_dir)
     model = context.language_model
     parts = _Parts(library, context, context.retriever(base), model, settings, store)
     return RefineRetriever(parts, base)
 
 
-def _is_task(query: Query) -> bool:
-    """The query is the task itself, and not something that follows in its thread."""
-    return query.task in ("", query.text)
+build.needs_language_model = True  # type: ignore[attr-defined]  # asked before anything is built

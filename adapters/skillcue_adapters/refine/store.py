@@ -27,7 +27,7 @@ from skillcue_adapters.refine.skill_file import skill_from_text, skill_text
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.language import Usage
 
-__all__ = ["Refinement", "RefinedStore", "Step", "stored_skill"]
+__all__ = ["RefinedStore", "Refinement", "Step", "stored_skill"]
 
 FOLDER = "refined"
 SCHEMA = 1

@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Literal, Self
 
 from skillcue.library.codes import diagnostic
-from skillcue.library.snapshot import LibrarySnapshot, build_snapshot
+from skillcue.library.snapshot import Composed, LibrarySnapshot, build_snapshot
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["LiveLibrary", "Recheck", "RecheckSettings"]
+__all__ = ["Assessor", "LiveLibrary", "Recheck", "RecheckSettings"]
 
 Recheck = Literal["auto", "always", "background", "manual"]
 """When files are looked at again: ``auto`` decides by what the last look cost, ``always`` on
@@ -61,6 +61,7 @@ class LiveLibrary:
         recheck: See `Recheck`.
         clock: Monotonic time in seconds.
         settings: Costs that ``auto`` goes by.
+        composed: Skills that were composed of others.
 
     Raises:
         ConfigurationError: `recheck` is not one of its values.
@@ -74,13 +75,15 @@ class LiveLibrary:
         recheck: Recheck = "auto",
         clock: Callable[[], float] = time.monotonic,
         settings: RecheckSettings | None = None,
+        composed: Composed | None = None,
     ) -> None:
         if recheck not in _RECHECKS:
             raise ConfigurationError(
                 f"recheck is {recheck!r}.", f"Use one of: {', '.join(_RECHECKS)}."
             )
         self._sources = tuple(sources)
-        self._assessor = _Assessor(assess) if assess else None
+        self._assessor = Assessor(assess) if assess else None
+        self._composed = composed
         self._recheck = recheck
         self._clock = clock
         self._settings = settings or RecheckSettings()
@@ -206,7 +209,9 @@ class LiveLibrary:
     def _build(self) -> LibrarySnapshot:
         scans = [scan or SourceScan(()) for scan in self._scans]
         assess = self._assessor.assess if self._assessor else None
-        snapshot = build_snapshot(self._sources, scans, assess, self._failures.values())
+        snapshot = build_snapshot(
+            self._sources, scans, assess, self._failures.values(), self._composed
+        )
         if self._assessor:
             self._assessor.forget_others(snapshot.skills)
         if self._current is None or self._current.generation != snapshot.generation:
@@ -214,7 +219,7 @@ class LiveLibrary:
         return snapshot
 
 
-class _Assessor:
+class Assessor:
     """Asks about each skill version once."""
 
     def __init__(self, ask: Callable[[Skill], tuple[Diagnostic, ...] | None]) -> None:
@@ -222,6 +227,7 @@ class _Assessor:
         self._known: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
 
     def assess(self, skill: Skill) -> tuple[Skill, tuple[Diagnostic, ...]]:
+        """`skill`, with lower trust if need be, and what was found in it."""
         key = (skill.id, skill.content_hash)
         if key not in self._known:
             self._known[key] = self._findings(skill)

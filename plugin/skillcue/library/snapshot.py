@@ -5,22 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 from skillcue.library.characters import nfc
 from skillcue.library.merge import merge
 from skillcue.library.naming import fold
+from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan
 from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Assess", "LibrarySnapshot", "build_snapshot"]
+__all__ = ["Assess", "Composed", "LibrarySnapshot", "build_snapshot"]
 
 Assess = Callable[[Skill], tuple[Skill, tuple[Diagnostic, ...]]]
 """Gives a skill, with lower trust if need be, and what was found in it."""
 
 SCOPES_KEPT = 32
 """Policy answers whose look-up tables are kept."""
+
+
+class Composed(Protocol):
+    """Skills that were composed of skills of the library."""
+
+    @property
+    def source(self) -> SkillSource:
+        """Reads their bodies."""
+        ...
+
+    def get(self, skill_id: str, find: Callable[[str], Skill | None]) -> Skill | None:
+        """The skill with that id, its parents looked up by `find`; None where one is gone."""
+        ...
 
 
 class _Index:
@@ -77,6 +92,7 @@ class LibrarySnapshot:
     _index: _Index = field(repr=False)
     _sources: Mapping[str, SkillSource] = field(repr=False)
     _scoped: dict[str, _Index] = field(repr=False, default_factory=dict)
+    _composed: Composed | None = field(repr=False, default=None)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -85,7 +101,7 @@ class LibrarySnapshot:
 
     def get(self, skill_id: str) -> Skill | None:
         """The skill with that id; the id of a copy gives the one that is shown."""
-        return self._index.get(skill_id)
+        return self._index.get(skill_id) or self._composed_skill(skill_id, None)
 
     def find(self, name: str, scope: Scope | None = None) -> Skill | None:
         """The skill that `name` means, or None.
@@ -98,6 +114,7 @@ class LibrarySnapshot:
         wanted = nfc(name.strip())
         index = self._visible(scope)
         found = index.get(wanted) or index.by_name.get(wanted) or index.aliases.get(wanted)
+        found = found or self._composed_skill(wanted, scope)
         if found is not None:
             return found
         folded = fold(wanted)
@@ -126,10 +143,22 @@ class LibrarySnapshot:
         Raises:
             SkillNotFoundError: The skill is not part of this snapshot.
         """
+        if self._composed_skill(skill.id, None) is not None and self._composed is not None:
+            return self._composed.source
         try:
             return self._sources[skill.id]
         except KeyError:
             raise SkillNotFoundError(skill.id, self._index.by_id) from None
+
+    def _composed_skill(self, skill_id: str, scope: Scope | None) -> Skill | None:
+        """A skill that is not of the library, if `scope` allows all that it was composed of."""
+        if self._composed is None or not skill_id.startswith(ID_PREFIX):
+            return None
+        find = self._index.by_id.get
+        if find(skill_id) is not None:
+            return None
+        skill = self._composed.get(skill_id, find)
+        return skill if skill is not None and may_see(skill, scope, find) else None
 
     def _visible(self, scope: Scope | None) -> _Index:
         """The look-up tables of what `scope` allows; the last few are kept."""
@@ -149,6 +178,7 @@ def build_snapshot(
     scans: Sequence[SourceScan],
     assess: Assess | None = None,
     extra: Iterable[Diagnostic] = (),
+    composed: Composed | None = None,
 ) -> LibrarySnapshot:
     """Put the scans of `sources` together.
 
@@ -157,6 +187,7 @@ def build_snapshot(
         scans: What each of them holds, in the same order.
         assess: Looks at every skill that is kept.
         extra: Diagnostics that come first.
+        composed: Skills composed of others; they are found by id and are not part of the library.
     """
     merged = merge(sources, scans)
     skills = merged.skills
@@ -176,6 +207,7 @@ def build_snapshot(
         sum(len(scan.skills) for scan in scans),
         _Index(skills, merged.copies),
         {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
+        _composed=composed,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from skillcue.loading import PAGE_CHARS
+from skillcue.mode import named_task
 from skillcue.push.body import load_body
 from skillcue.push.budget import active_turns, body_cost
 from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
@@ -32,7 +33,14 @@ from skillcue.push.memo import (
 from skillcue.push.messages import MessageView, view_messages
 from skillcue.push.query import CHARS_PER_TOKEN
 from skillcue.push.settings import PushSettings
-from skillcue.push.turn import UserTurn, known_turns, loaded_skills, skill_version, user_turns
+from skillcue.push.turn import (
+    UserTurn,
+    known_turns,
+    loaded_skills,
+    skill_version,
+    thread_task,
+    user_turns,
+)
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.language import Usage
@@ -83,6 +91,7 @@ class _Run:
     requested: str | None
     recorded: int  # index of the newest turn the thread has a record of, -1 where it has none
     followed: Followed
+    task_id: str
 
     def key(self, index: int, *more: str) -> MemoKey:
         """What the memo knows a turn by: all messages up to it, and what may be seen."""
@@ -188,7 +197,17 @@ class Advisor:
         recorded = max(known, default=-1)
         load_tool = None if self._shadow else self._load_tool  # what nobody saw, nobody declined
         followed = Followed(records, turns, views, load_tool, max(recorded, 0))
-        run = _Run(snapshot, scope, views, turns, records, mode, recorded, followed)
+        run = _Run(
+            snapshot,
+            scope,
+            views,
+            turns,
+            records,
+            mode,
+            recorded,
+            followed,
+            named_task(run_context),
+        )
         decisions: list[Decided] = []
         fresh = False
         for index in range(len(turns)):
@@ -319,6 +338,8 @@ class Advisor:
         given = {skill_id for decided in replayed for skill_id in decided.given}
         loaded = self._loaded(run, turn.position) | given
         read = read_turn(turn, run.snapshot, run.scope, shown, loaded)
+        task = turn.text if run.task_id else thread_task(run.turns)
+        read = replace(read, task=task, task_id=run.task_id)
         return replace(read, demoted=self._demoted(run)) if run.followed.state() else read
 
     def _demoted(self, run: _Run) -> dict[str, float]:

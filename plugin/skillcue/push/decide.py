@@ -211,7 +211,15 @@ def _look(
     scope: Scope | None,
 ) -> _Looked:
     """Search, and let the gate decide."""
-    wanted = Query(query.text, context=query.context, k=settings.depth, scope=scope)
+    wanted = Query(
+        query.text,
+        context=query.context,
+        k=settings.depth,
+        scope=scope,
+        task=turn.task,
+        task_id=turn.task_id,
+        follows=turn.user_text != turn.task,
+    )
     ranking = host.search(wanted, mode, snapshot)
     candidates = _pushable(ranking, turn)
     hits = candidates.ranking.hits

@@ -21,6 +21,7 @@ __all__ = [
     "loaded_skills",
     "mark_loaded",
     "skill_version",
+    "thread_task",
     "user_turns",
 ]
 
@@ -126,6 +127,11 @@ def user_turns(
         said.extend(part for part in run if part)
         run.clear()
     return tuple(turns)
+
+
+def thread_task(turns: Iterable[UserTurn]) -> str:
+    """What a thread is about: the text of its first turn that holds any, "" where none does."""
+    return next((turn.text for turn in turns if turn.text.strip()), "")
 
 
 def mark_loaded(mark: LoadedMark) -> str:

@@ -1,0 +1,95 @@
+"""Skills that a mode composed: found by id, beside the library.
+
+They are known from the ranking that brought them, and after a restart or in another process from
+the cache folder. A composed skill is what its text says it is (its id is a hash of it); what may be
+done with it is decided anew for each library: by the trust of what it was made of, by the policies
+on those, and by the plugins that assess skills.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillcue.library.live import Assessor
+from skillcue.library.source import StaticSource
+from skillcue_adapters.locks import ForkSafeLock
+from skillcue_adapters.refine.composed import ID_PREFIX, REFINED_SOURCE, with_parents
+from skillcue_hooks.contracts import Diagnostic, Ranking, Skill
+from skillcue_hooks.protocols import SkillSource
+
+if TYPE_CHECKING:
+    from skillcue.library.snapshot import LibrarySnapshot
+
+__all__ = ["ComposedSkills"]
+
+KEPT = 1024
+"""Composed skills in memory, the one used longest ago dropped first."""
+
+
+class ComposedSkills:
+    """Composed skills by id. Safe to share between threads.
+
+    Args:
+        cache_dir: The user's cache folder, in which they are looked for; None looks in memory only.
+        assess: Looks at each of them once.
+    """
+
+    def __init__(
+        self,
+        cache_dir: Path | None,
+        assess: Callable[[Skill], tuple[Diagnostic, ...] | None],
+    ) -> None:
+        self._cache_dir = cache_dir
+        self._assessor = Assessor(assess)
+        self._lock = ForkSafeLock()
+        self._known: OrderedDict[str, Skill] = OrderedDict()
+
+    @property
+    def source(self) -> SkillSource:
+        """Gives their bodies; they have no files beside them."""
+        return StaticSource(REFINED_SOURCE, ())
+
+    def get(self, skill_id: str, find: Callable[[str], Skill | None]) -> Skill | None:
+        """The skill with that id and the trust it has in this library; None where it has none.
+
+        Args:
+            skill_id: ``refined:<hash>``.
+            find: The skill of the library with an id.
+        """
+        with self._lock:
+            skill = self._known.get(skill_id)
+        if skill is None and self._cache_dir is not None:
+            from skillcue_adapters.refine.store import stored_skill  # only where one is named
+
+            skill = stored_skill(self._cache_dir, skill_id)
+        if skill is None:
+            return None
+        self._remember(skill)
+        skill = with_parents(skill, find)
+        return None if skill is None else self._assessor.assess(skill)[0]
+
+    def settled(self, ranking: Ranking, snapshot: LibrarySnapshot) -> Ranking:
+        """`ranking`, its composed skills as they are in the library; others stay as they are."""
+        if not any(hit.skill.id.startswith(ID_PREFIX) for hit in ranking.hits):
+            return ranking
+        hits = []
+        for hit in ranking.hits:
+            skill: Skill | None = hit.skill
+            if hit.skill.id.startswith(ID_PREFIX):
+                self._remember(hit.skill)
+                skill = snapshot.get(hit.skill.id)
+            if skill is not None:
+                hits.append(replace(hit, skill=skill))
+        return replace(ranking, hits=tuple(hits))
+
+    def _remember(self, skill: Skill) -> None:
+        with self._lock:
+            self._known[skill.id] = skill
+            self._known.move_to_end(skill.id)
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+                self._assessor.forget_others([*self._known.values()])
