@@ -125,8 +125,8 @@ class PullTools:
             run_context: Run-time values for policy plugins.
             thread: The conversation from its first message on, where `messages` is not.
         """
-        task = _task(messages if thread is None else thread, run_context)
-        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context, task))
+        whole = messages if thread is None else thread
+        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context, whole))
 
     def load(
         self,
@@ -160,7 +160,7 @@ class PullTools:
         mode: str | None,
         messages: Sequence[Any],
         run_context: Mapping[str, Any] | None,
-        task: str,
+        thread: Sequence[Any],
     ) -> ToolAnswer:
         text = _text("query", query)
         wanted = _whole("k", k, 5)
@@ -172,7 +172,7 @@ class PullTools:
             context=_conversation(messages),
             offset=skip,
             run_context=run_context,
-            task=task,
+            task=_task(thread, run_context),
         )
         data = {
             "mode": ranking.mode,
@@ -329,7 +329,7 @@ def _conversation(messages: Sequence[Any]) -> str:
 
 def _task(messages: Sequence[Any], run_context: Mapping[str, Any] | None) -> str:
     """What the thread is about, as push has it; of a named task, what the newest turn says."""
-    turns = user_turns(view_messages(messages), 0)
+    turns = user_turns(view_messages(messages or ()), 0)
     return thread_task(turns[-1:] if named_task(run_context) else turns)
 
 

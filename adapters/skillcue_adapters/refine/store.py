@@ -1,6 +1,6 @@
 """Where refinements live: in memory, and in the folder ``refined`` of the cache folder.
 
-``skills/<hash>/SKILL.md`` holds a refined skill, ``tasks/<key>.json`` what was composed for a task
+``skills/<hash>/<name>/SKILL.md`` holds a refined skill, ``tasks/<key>.json`` what was composed for a task
 and the hashes of all skills that were read for it. A file of a skill is never written twice; its
 name says what is in it.
 """
@@ -13,13 +13,13 @@ import logging
 import os
 import re
 import tempfile
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.refine.composed import ID_PREFIX
@@ -91,7 +91,7 @@ class RefinedStore:
         self._lock = ForkSafeLock()
         self._known: OrderedDict[str, Refinement] = OrderedDict()
         self._failed: OrderedDict[str, tuple[float, Refinement]] = OrderedDict()
-        self._working: dict[str, threading.Lock] = {}
+        self._working: WeakValueDictionary[str, ForkSafeLock] = WeakValueDictionary()
 
     def get(self, key: str) -> Refinement | None:
         """What was composed under `key`, None where nothing is known."""
@@ -133,9 +133,7 @@ class RefinedStore:
     def alone(self, key: str) -> Iterator[None]:
         """One thread of this process at a time for each key."""
         with self._lock:
-            if len(self._working) > KEPT:
-                self._working = {k: lock for k, lock in self._working.items() if lock.locked()}
-            lock = self._working.setdefault(key, threading.Lock())
+            lock = self._working.setdefault(key, ForkSafeLock())
         with lock:
             yield
 
@@ -150,7 +148,7 @@ class RefinedStore:
         assert self._folder is not None
         skills = []
         for skill in made.skills:
-            path = _skill_path(self._folder, skill.id)
+            path = _skill_folder(self._folder, skill.id) / skill.name / "SKILL.md"
             if not path.exists():
                 _write(path, skill_text(skill))
             skills.append(replace(skill, path=path))
@@ -172,13 +170,16 @@ def stored_skill(cache_dir: Path, skill_id: str) -> Skill | None:
 def _stored(folder: Path, skill_id: str) -> Skill | None:
     if not _HASH.fullmatch(skill_id.removeprefix(ID_PREFIX)):
         return None  # else an id could name any file
-    path = _skill_path(folder, skill_id)
-    text = _read_text(path)
-    return None if text is None else skill_from_text(text, skill_id, path)
+    for path in sorted(_skill_folder(folder, skill_id).glob("*/SKILL.md")):
+        text = _read_text(path)
+        skill = None if text is None else skill_from_text(text, skill_id, path)
+        if skill is not None:
+            return skill
+    return None
 
 
-def _skill_path(folder: Path, skill_id: str) -> Path:
-    return folder / "skills" / skill_id.removeprefix(ID_PREFIX) / "SKILL.md"
+def _skill_folder(folder: Path, skill_id: str) -> Path:
+    return folder / "skills" / skill_id.removeprefix(ID_PREFIX)
 
 
 def _read_text(path: Path) -> str | None:
