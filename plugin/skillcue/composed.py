@@ -9,7 +9,7 @@ on those, and by the plugins that assess skills.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from skillcue_hooks.protocols import SkillSource
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue_adapters.refine.store import Refinement
 
 __all__ = ["ComposedSkills"]
 
@@ -76,15 +77,25 @@ class ComposedSkills:
         """`ranking`, its composed skills as they are in the library; others stay as they are."""
         if not any(hit.skill.id.startswith(ID_PREFIX) for hit in ranking.hits):
             return ranking
-        hits = []
-        for hit in ranking.hits:
-            skill: Skill | None = hit.skill
-            if hit.skill.id.startswith(ID_PREFIX):
-                self._remember(hit.skill)
-                skill = snapshot.get(hit.skill.id)
-            if skill is not None:
-                hits.append(replace(hit, skill=skill))
+        now = self._present([hit.skill for hit in ranking.hits], snapshot)
+        hits = [replace(h, skill=now[h.skill.id]) for h in ranking.hits if h.skill.id in now]
         return replace(ranking, hits=tuple(hits))
+
+    def settled_refinement(self, made: Refinement, snapshot: LibrarySnapshot) -> Refinement:
+        """`made`, its skills as they are in the library."""
+        return replace(made, skills=tuple(self._present(made.skills, snapshot).values()))
+
+    def _present(self, skills: Iterable[Skill], snapshot: LibrarySnapshot) -> dict[str, Skill]:
+        """By id, the skills of the library as they are, the composed ones as they are in it."""
+        now: dict[str, Skill] = {}
+        for skill in skills:
+            found: Skill | None = skill
+            if skill.id.startswith(ID_PREFIX):
+                self._remember(skill)
+                found = snapshot.get(skill.id)
+            if found is not None:
+                now[skill.id] = found
+        return now
 
     def _remember(self, skill: Skill) -> None:
         with self._lock:

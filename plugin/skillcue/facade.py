@@ -52,6 +52,7 @@ from skillcue_hooks.protocols import LanguageModel
 if TYPE_CHECKING:
     from skillcue.traces.observer import TraceObserver
     from skillcue_adapters.language_models import MeteredLanguageModel
+    from skillcue_adapters.refine.store import Refinement
     from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
@@ -247,6 +248,28 @@ class SkillCue:
         ranking = self.search(query, chosen, snapshot)
         self.plugins.notify("skillcue_looked_up", query=query, ranking=ranking)
         return ranking
+
+    def refinement(
+        self, task: str, task_id: str = "", *, run_context: Mapping[str, Any] | None = None
+    ) -> Refinement:
+        """What mode ``refine`` composed for a task, step by step; made now where it is not known.
+
+        `lookup` in that mode gives the ranking that comes of it.
+
+        Args:
+            task: What is to be done.
+            task_id: The name of the task, where it has one.
+            run_context: Run-time values for policy plugins.
+
+        Raises:
+            ConfigurationError: There is no language model, or a setting of the mode is wrong.
+        """
+        _check_text("task", task)
+        snapshot = self.snapshot()
+        scope = self.scope(run_context or {}, snapshot)
+        retriever = self._engine.bare_retriever("refine", snapshot.library)
+        made = retriever.refinement(Query(task, scope=scope, task_id=task_id))
+        return self._composed.settled_refinement(made, snapshot)
 
     def load(
         self,

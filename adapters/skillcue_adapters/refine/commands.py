@@ -16,6 +16,7 @@ from typing import Any
 
 from skillcue_adapters.refine.quoting import one_line, quoted
 from skillcue_adapters.refine.settings import RefineSettings
+from skillcue_adapters.stages import innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Scope, Skill
 from skillcue_hooks.protocols import Retriever
 
@@ -31,6 +32,9 @@ DESCRIPTION_CHARS = 240
 
 QUERY_CHARS = 2_000
 """Longest query of a search, characters; the rest is not looked at."""
+
+WAIT_SHARE = 0.25
+"""Share of the time of a refinement that one search waits for an index that is not complete."""
 
 log = logging.getLogger("skillcue.refine")
 
@@ -99,7 +103,11 @@ class Commands:
             return _error(f"{name} needs `query`, a text.")
         query = Query(text.strip()[:QUERY_CHARS], k=self._settings.results, scope=self._scope)
         try:
-            ranking = self._retriever(SEARCHES[name]).search(query)
+            retriever = self._retriever(SEARCHES[name])
+            wait = getattr(innermost(retriever), "wait_ready", None)
+            if wait is not None:
+                wait(self._settings.seconds * WAIT_SHARE)
+            ranking = retriever.search(query)
         except Exception as error:  # a mode or its encoder may raise anything; others may answer
             log.warning("search command %s failed", name, exc_info=error)
             self.complete = False

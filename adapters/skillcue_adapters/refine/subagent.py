@@ -116,7 +116,7 @@ class _SubAgent:
                 timeout_s=self.budget.left_s,
             )
         except LanguageModelError as error:
-            raise RefineError(f"the model gave no answer: {one_line(str(error), 200)}") from error
+            raise RefineError(f"the model gave no answer: {one_line(str(error), 200).rstrip(".")}") from error
         except Exception as error:  # a model of the user's may raise anything
             raise RefineError(f"the model raised {type(error).__name__}") from error
         self.budget.add(self._messages, answer)
@@ -169,7 +169,7 @@ class _SubAgent:
             RefineError: It is the second one.
         """
         if self._repaired:
-            raise RefineError(f"the model's answer was malformed twice: {one_line(problem, 200)}")
+            raise RefineError(f"the model's answer was malformed twice: {one_line(problem, 200).rstrip(".")}")
         self._repaired = True
 
     def _say(self, calls: Sequence[Call], answers: Sequence[str]) -> None:

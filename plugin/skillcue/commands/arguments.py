@@ -43,6 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     _explain(commands)
     _list(commands)
     _load(commands)
+    _refine(commands)
     _doctor(commands)
     _eval(commands)
     _calibrate(commands)
@@ -173,6 +174,48 @@ def _load(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.add_argument("--file", metavar="PATH", help="a file of the skill instead of its text")
     parser.add_argument(
         "--page", type=int, default=1, metavar="N", help="page of a long text, from 1 (default: 1)"
+    )
+
+
+def _refine(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "refine",
+        "let a language model compose one to three skills for a task, and show its steps",
+        """\
+  skillcue refine "merge the tables of these reports" --llm openai:gpt-5@https://api.openai.com/v1
+  skillcue refine "$(cat task.txt)" --llm openai:local@http://127.0.0.1:8080/v1 --cache ~/.skillcue
+  skillcue refine "audit the invoices" --llm openai:m@http://127.0.0.1:8080/v1 --tokens 8000 --json
+""",
+    )
+    parser.add_argument("task", metavar="TASK", help="what is to be done; quote several words")
+    parser.add_argument(
+        "--llm",
+        required=True,
+        metavar="SPEC",
+        help="the language model: openai:MODEL@URL, for any OpenAI-compatible endpoint",
+    )
+    _library_options(parser)
+    parser.add_argument(
+        "--encoder",
+        metavar="SPEC",
+        help="minilm, static, onnx:/path, st:model or a plugin's (default: minilm)",
+    )
+    parser.add_argument(
+        "--cache",
+        metavar="FOLDER",
+        help="keep refined skills there, so that the task is refined once (default: keep none)",
+    )
+    parser.add_argument(
+        "--base", metavar="MODE", help="answers where nothing is refined (default: skillsight)"
+    )
+    bounds = parser.add_argument_group("bounds")
+    bounds.add_argument(
+        "--commands", type=int, metavar="N", help="searches and pages read (default: 10)"
+    )
+    bounds.add_argument("--seconds", type=float, metavar="N", help="time (default: 60)")
+    bounds.add_argument(
+        "--tokens", type=int, metavar="N", help="tokens sent and received (default: 30000)"
     )
 
 

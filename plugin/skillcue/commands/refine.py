@@ -1,0 +1,100 @@
+"""``skillcue refine``: what a language model composes for a task, step by step."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from skillcue.commands.library import open_indexed
+from skillcue.commands.messages import print_note
+from skillcue.commands.output import Screen, fields, write_json
+from skillcue.commands.records import hit_record, skill_record
+from skillcue.push.budget import shorten
+from skillcue_adapters.refine.store import Refinement
+from skillcue_hooks import Ranking, Usage
+from skillcue_hooks.errors import ConfigurationError
+
+__all__ = ["run"]
+
+SETTINGS = ("commands", "seconds", "tokens", "base")
+"""Options that are settings of the mode."""
+
+STEP_CHARS = 60
+"""Longest argument of a step in the table, characters; ``--json`` has more of it."""
+
+
+def run(args: Namespace) -> int:
+    """Print steps, cost and result; 1 when the task was not refined."""
+    if not args.task.strip():
+        raise ConfigurationError("The task is empty.", 'Say what is to be done: "merge two pdfs".')
+    args.mode = "refine"
+    given = {name: getattr(args, name) for name in SETTINGS}
+    args.modes = {"refine": {name: value for name, value in given.items() if value is not None}}
+    with open_indexed(args) as library:
+        made = library.cue.refinement(args.task)
+        ranking = library.cue.lookup(args.task, mode="refine")
+        library.note_problems()
+    if args.json:
+        write_json(_document(args.task, made, ranking))
+    else:
+        _show(made, ranking)
+    return 0 if made.skills else 1
+
+
+def _document(task: str, made: Refinement, ranking: Ranking) -> dict[str, Any]:
+    cost = made.cost
+    return {
+        "task": task,
+        "refined": bool(made.skills),
+        "failure": made.failure,
+        "cached": made.cached,
+        "steps": [
+            {"command": step.command, "argument": step.argument, "result": step.result}
+            for step in made.steps
+        ],
+        "read": dict(sorted(made.read.items())),
+        "cost": {
+            "calls": cost.calls,
+            "input_tokens": cost.input_tokens,
+            "output_tokens": cost.output_tokens,
+            "money": cost.money,
+            "estimated": cost.estimated,
+        },
+        "skills": [
+            {**skill_record(skill), "derived_from": list(skill.derived_from), "body": skill.body}
+            for skill in made.skills
+        ],
+        "hits": [hit_record(hit) for hit in ranking.hits],
+    }
+
+
+def _show(made: Refinement, ranking: Ranking) -> None:
+    screen = Screen()
+    rows = [
+        (str(number), step.command, shorten(step.argument, STEP_CHARS), step.result)
+        for number, step in enumerate(made.steps, 1)
+    ]
+    if rows:
+        screen.table(("#", "command", "argument", "result"), rows, numeric="#")
+    screen.show("", f"cost: {_cost(made.cost)}{' (when it was made)' if made.cached else ''}")
+    for skill in made.skills:
+        screen.heading(skill.name)
+        about = [
+            ("id", skill.id),
+            ("description", skill.description),
+            ("derived from", ", ".join(skill.derived_from)),
+            ("trust", skill.trust),
+        ]
+        screen.show(fields(about), "", skill.body)
+    if not made.skills:
+        print_note(f"Not refined: {made.failure}.", "The base ranking answers.")
+        for hit in ranking.hits:
+            screen.show(f"{hit.rank}. {hit.skill.name}")
+
+
+def _cost(cost: Usage) -> str:
+    """``4 calls, 5210 tokens in, 640 out, money 0.0123``."""
+    about = "about " if cost.estimated else ""
+    paid = "no known price" if cost.money is None else f"money {cost.money:.4f}"
+    tokens = f"{about}{cost.input_tokens} tokens in, {cost.output_tokens} out"
+    return f"{cost.calls} call{'' if cost.calls == 1 else 's'}, {tokens}, {paid}"
