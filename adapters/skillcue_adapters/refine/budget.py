@@ -76,5 +76,5 @@ def estimated_tokens(messages: Sequence[ChatMessage]) -> int:
     total = 0
     for message in messages:
         total += estimate_tokens(message.text)
-        total += sum(estimate_tokens(str(dict(call.arguments))) for call in message.tool_calls)
+        total += sum(estimate_tokens(str(call.arguments)) for call in message.tool_calls)
     return total

@@ -6,6 +6,7 @@ malformed answer right, one to be told that no command is left.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 
@@ -26,8 +27,13 @@ from skillcue_hooks.protocols import LanguageModel
 
 __all__ = ["refine_task"]
 
+log = logging.getLogger("skillcue.refine")
+
 ARGUMENT_CHARS = 200
 """Longest argument that a step records, characters."""
+
+REASON_CHARS = 200
+"""Longest reason of a failure, characters."""
 
 
 def refine_task(
@@ -55,6 +61,9 @@ def refine_task(
             failure = "the model found no skill that helps"
     except RefineError as error:
         failure = str(error)
+    except Exception as error:  # a model may answer what no type allows; the base must answer then
+        log.exception("a refinement stopped")
+        failure = f"it stopped with {type(error).__name__}"
     return Refinement(
         skills=skills,
         read={skill.id: skill.content_hash for skill in commands.read.values()},
@@ -116,7 +125,7 @@ class _SubAgent:
                 timeout_s=self.budget.left_s,
             )
         except LanguageModelError as error:
-            raise RefineError(f"the model gave no answer: {one_line(str(error), 200).rstrip(".")}") from error
+            raise RefineError(f"the model gave no answer: {_reason(str(error))}") from error
         except Exception as error:  # a model of the user's may raise anything
             raise RefineError(f"the model raised {type(error).__name__}") from error
         self.budget.add(self._messages, answer)
@@ -155,7 +164,7 @@ class _SubAgent:
         try:
             drafts = checked_drafts(call.arguments.get("skills"), read, self._settings)
         except DraftError as error:
-            self.steps.append(Step("finish", "", f"not accepted: {one_line(str(error), 200)}"))
+            self.steps.append(Step("finish", "", f"not accepted: {_reason(str(error))}"))
             self._repair(str(error))
             return None, f"Error: {error} Put it right and finish again."
         names = ", ".join(draft.name for draft in drafts) or "nothing"
@@ -169,7 +178,7 @@ class _SubAgent:
             RefineError: It is the second one.
         """
         if self._repaired:
-            raise RefineError(f"the model's answer was malformed twice: {one_line(problem, 200).rstrip(".")}")
+            raise RefineError(f"the model's answer was malformed twice: {_reason(problem)}")
         self._repaired = True
 
     def _say(self, calls: Sequence[Call], answers: Sequence[str]) -> None:
@@ -179,3 +188,8 @@ class _SubAgent:
                 self._messages.append(ChatMessage("tool", text, tool_call_id=call.id))
         else:
             self._messages.append(ChatMessage("user", "\n\n".join(answers)))
+
+
+def _reason(text: str) -> str:
+    """What goes on behind a colon, in the middle of a sentence."""
+    return one_line(text, REASON_CHARS).rstrip(".")

@@ -338,8 +338,11 @@ class Advisor:
         given = {skill_id for decided in replayed for skill_id in decided.given}
         loaded = self._loaded(run, turn.position) | given
         read = read_turn(turn, run.snapshot, run.scope, shown, loaded)
-        task = turn.text if run.task_id else thread_task(run.turns)
-        read = replace(read, task=task, task_id=run.task_id)
+        task_id = (
+            run.task_id if run.is_newest(index) else ""
+        )  # earlier turns had names of their own
+        task = turn.text if task_id else thread_task(run.turns)
+        read = replace(read, task=task, task_id=task_id)
         return replace(read, demoted=self._demoted(run, shown)) if run.followed.state() else read
 
     def _demoted(self, run: _Run, shown: Collection[str]) -> dict[str, float]:
