@@ -38,11 +38,6 @@ PDF = "pdf-tables@pdf-tables"
 MERGE = "workbook-merge@workbook-merge"
 
 
-@pytest.fixture
-def skills(tmp_path: Path) -> Path:
-    return write_skills(tmp_path / "skills")
-
-
 def open_cue(source: Any, script: list[Any], **options: Any) -> tuple[SkillCue, FixedModel]:
     model = FixedModel(script)
     modes = {"refine": {"base": "bm25", **options.pop("refine", {})}}

@@ -1,0 +1,76 @@
+"""``skillcue refine`` against a real server on this machine that plays a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.asking_mode import openai_server
+from support.refining import TASK, command, good_script, write_skills
+
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": USAGE}
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> list[str]:
+    skills = write_skills(tmp_path / "skills")
+    return ["--skills", str(skills), "--base", "bm25", "--cache", str(tmp_path / "cache")]
+
+
+def test_steps_cost_and_result_are_shown(cli: Any, options: list[str]) -> None:
+    with openai_server(*map(said, good_script())) as server:
+        spec = f"openai:tiny@{server.url}"
+        result = cli("refine", TASK, "--llm", spec, *options)
+        again = cli("refine", TASK, "--llm", spec, *options)
+    assert result.code == 0, result.err
+    assert "1 found: pdf-tables" in result.out
+    assert "read workbook-merge@workbook-merge, page 1 of 1" in result.out
+    assert "handed in pdf-to-workbook" in result.out
+    assert "cost: 4 calls, 400 tokens in, 80 out, no known price" in result.out
+    assert "Merge the sheets." in result.out
+    assert "(when it was made)" in again.out
+    assert len(server.requests) == 4
+
+
+def test_json(cli: Any, options: list[str]) -> None:
+    with openai_server(*map(said, good_script())) as server:
+        result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", "--json", *options)
+    found = result.json
+    assert found["refined"]
+    assert found["cost"]["calls"] == 4
+    assert [step["command"] for step in found["steps"]] == ["keyword", "detail", "detail", "finish"]
+    (skill,) = found["skills"]
+    assert skill["derived_from"] == ["pdf-tables@pdf-tables", "workbook-merge@workbook-merge"]
+    assert found["hits"][0]["id"] == skill["id"]
+    assert Path(skill["path"]).is_file()
+
+
+def test_a_failure_is_said_and_the_base_ranking_shown(cli: Any, options: list[str]) -> None:
+    with openai_server(said("I would rather not.")) as server:
+        result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", *options)
+    assert result.code == 1
+    assert "malformed twice" in result.err
+    assert "pdf-tables" in result.out
+    assert len(server.requests) == 2
+
+
+def test_bounds_are_options(cli: Any, options: list[str]) -> None:
+    bounds = ["--commands", "1", "--tokens", "9000", "--seconds", "30"]
+    with openai_server(said(command("keyword", query="pdf"))) as server:
+        result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", *bounds, *options)
+    assert result.code == 1
+    assert "it wanted more than 1 commands" in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[TASK], ["", "--llm", "openai:m@http://127.0.0.1:1/v1"], [TASK, "--llm", "x"]],
+    ids=["no model", "no task", "no such model"],
+)
+def test_wrong_usage(cli: Any, options: list[str], arguments: list[str]) -> None:
+    assert cli("refine", *arguments, *options).code == 2
