@@ -62,6 +62,12 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     ),
     ("skillcue_adapters.dense", "Mode `dense`.", ("build",)),
     ("skillcue_adapters.hybrid", "Mode `hybrid`.", ("HybridSettings", "build")),
+    ("skillcue_adapters.refine.retriever", "Mode `refine`.", ("build",)),
+    (
+        "skillcue_adapters.refine.store",
+        "What `cue.refinement(task)` gives.",
+        ("Refinement", "Step"),
+    ),
     (
         "skillcue_adapters.language_models",
         "For `SkillCue(llm=...)`: [Use a language model](../how-to/use-a-language-model.md).",

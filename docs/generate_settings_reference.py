@@ -24,6 +24,7 @@ from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
 from skillcue_adapters.hybrid import HybridSettings
 from skillcue_adapters.language_models import CallLimits
+from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.skillsight import SkillSightSettings
 from skillcue_adapters.two_stage import TwoStageSettings
@@ -119,6 +120,14 @@ SECTIONS = [
         "also takes `first`, the mode of the first stage (default `skillsight`), and "
         "`cross_encoder`, which goes before the one of the `SkillCue`.",
         TwoStageSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode refine",
+        '`SkillCue(..., llm=..., modes={"refine": {"commands": 5}})`. It also takes `base`, the mode '
+        "that answers where nothing is refined (default `skillsight`). See "
+        "[Refine skills for one task](../how-to/refine-a-task.md).",
+        RefineSettings,
         "Attributes",
     ),
     _Section(

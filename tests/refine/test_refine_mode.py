@@ -273,7 +273,7 @@ def test_another_model_makes_it_anew(skills: Path, tmp_path: Path) -> None:
 
 FAILURES: dict[str, tuple[list[Any], str]] = {
     "malformed": (["no", "no"], "malformed twice"),
-    "refusal": ([LanguageModelError("Refused.")], "gave no answer: Refused"),
+    "refusal": ([LanguageModelError("Refused.")], "did not answer (Refused)"),
     "raises": ([RuntimeError("secret")], "RuntimeError"),
     "nothing": ([finish()], "found no skill"),
     "invented": ([command("keyword", query="x"), *[finish(draft("x", "a@b"))] * 2], "malformed"),
@@ -328,7 +328,7 @@ def test_a_model_that_hangs_is_given_up(skills: Path) -> None:
         ranking = cue.lookup(TASK, mode="refine")
         assert time.monotonic() - started < 15
         assert ranking.degraded is not None
-        assert "gave no answer" in ranking.degraded
+        assert "did not answer" in ranking.degraded
         free.set()
 
 

@@ -193,7 +193,7 @@ def test_a_refusal_in_words_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (LanguageModelError("The model m gave no answer: refused."), "gave no answer"),
+        (LanguageModelError("The model m gave no answer: refused."), "did not answer"),
         (RuntimeError("secret text"), "raised RuntimeError"),
         (TimeoutError(), "raised TimeoutError"),
     ],

@@ -62,7 +62,7 @@ def refine_task(
     except RefineError as error:
         failure = str(error)
     except Exception as error:  # a model may answer what no type allows; the base must answer then
-        log.exception("a refinement stopped")
+        log.exception("a refinement stopped; the base ranking answers")
         failure = f"it stopped with {type(error).__name__}"
     return Refinement(
         skills=skills,
@@ -125,7 +125,7 @@ class _SubAgent:
                 timeout_s=self.budget.left_s,
             )
         except LanguageModelError as error:
-            raise RefineError(f"the model gave no answer: {_reason(str(error))}") from error
+            raise RefineError(f"the model did not answer ({_reason(error.message)})") from error
         except Exception as error:  # a model of the user's may raise anything
             raise RefineError(f"the model raised {type(error).__name__}") from error
         self.budget.add(self._messages, answer)
