@@ -525,11 +525,11 @@ class SkillCue:
 
     def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool = True) -> Fitted:
         """The push gate, fitted to this snapshot in `mode`; not while its index is not `complete`."""
-        mode = self._engine.gate_mode(mode, snapshot.library)
-        if not complete:
+        base = self._engine.gate_mode(mode, snapshot.library)
+        if not complete and base == mode:  # else it may be the model that failed, not the index
             return self._fits.unfitted(mode, snapshot.library)
-        retriever = self._engine.bare_retriever(mode, snapshot.library)
-        return self._fits.fitted(mode, snapshot.library, retriever, FIT_WAIT_S)
+        retriever = self._engine.bare_retriever(base, snapshot.library)
+        return self._fits.fitted(base, snapshot.library, retriever, FIT_WAIT_S)
 
     def load_name(self, skill: Skill) -> str:
         """The shortest name that loads exactly `skill`."""

@@ -304,6 +304,8 @@ def test_a_failure_leaves_the_base_ranking_and_says_why(
         assert len(model.asked) == asked
         advice = cue.advise(user(TASK), mode="refine")
         assert advice.degraded is not None
+        plain = cue.advise(user(TASK))
+        assert (advice.text, advice.confidence) == (plain.text, plain.confidence)
         assert PDF in [hit.skill.id for hit in advice.hits]
     assert not (tmp_path / "cache" / "refined").exists()  # no failure is stored
 
