@@ -10,6 +10,7 @@ from conftest import write_skill
 
 from skillcue import SkillCue
 from skillcue.commands.signals import MEANINGS
+from skillcue_hooks.testing import ScriptedLanguageModel
 
 
 def test_search_prints_the_ranking_of_the_library(process, example_skills):
@@ -88,7 +89,8 @@ class SharedLetters:
 
 
 def test_every_signal_of_the_built_in_modes_has_a_meaning(example_skills):
-    with SkillCue(example_skills, bodies="all", cross_encoder=SharedLetters()) as cue:
+    model = ScriptedLanguageModel([json.dumps({"command": "finish", "skills": []})])
+    with SkillCue(example_skills, bodies="all", cross_encoder=SharedLetters(), llm=model) as cue:
         for mode in cue.modes:
             (hit, *_) = cue.lookup("fill in a pdf form", mode=mode).hits
             assert set(hit.signals) <= set(MEANINGS)

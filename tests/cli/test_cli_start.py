@@ -20,6 +20,7 @@ COMMANDS = (
     "explain",
     "list",
     "load",
+    "refine",
     "doctor",
     "eval",
     "calibrate",
