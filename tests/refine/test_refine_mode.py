@@ -209,7 +209,14 @@ def test_what_was_written_is_never_overwritten_and_edits_are_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["refined:", "refined:../../x", "refined:0123456789abcdef", "refined:" + "A" * 16]
+    "name",
+    [
+        "refined:",
+        "refined:../../x",
+        "refined:0123456789abcdef",
+        "refined:" + "A" * 16,
+        "refined:\0",
+    ],
 )
 def test_ids_that_name_nothing(skills: Path, tmp_path: Path, name: str) -> None:
     cue, _ = open_cue(skills, [], cache=tmp_path / "cache")
@@ -502,6 +509,17 @@ def test_followups_use_it_where_it_fits_and_ask_nobody(skills: Path) -> None:
         off = cue.lookup("slow database queries", mode="refine", task=TASK)
         assert [hit.skill.name for hit in off.hits] == ["sql-slow"]
     assert len(model.asked) == 4
+
+
+def test_equal_words_in_two_threads_are_two_questions(skills: Path) -> None:
+    other = [command("detail", skill="sql-slow@sql-slow"), finish(draft("x", "sql-slow@sql-slow"))]
+    cue, _ = open_cue(skills, [*other, *good_script()])
+    words = "merge sheets into a workbook"
+    with cue:
+        first = cue.lookup(words, mode="refine", task="Find slow database queries")
+        assert "pdf-to-workbook" not in [hit.skill.name for hit in first.hits]
+        second = cue.lookup(words, mode="refine", task=TASK)
+        assert second.hits[0].skill.name == "pdf-to-workbook"
 
 
 def test_a_turn_worked_out_in_a_fresh_process_is_the_same(skills: Path, tmp_path: Path) -> None:
