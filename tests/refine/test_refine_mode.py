@@ -561,25 +561,6 @@ def test_the_gate_is_fitted_without_the_model(skills: Path) -> None:
         assert cue.advise(user("thanks, that was all")).decision == "abstain"
 
 
-def test_declined_twice_it_is_not_offered_again(skills: Path) -> None:
-    cue, _ = open_cue(skills, good_script())
-    advisor = cue.advisor("skill_load")
-    texts = [
-        TASK,
-        "Extract the pdf tables of the other report",
-        "Extract more tables of pdf reports",
-    ]
-    with cue:
-        records: Any = {}
-        offered = []
-        for count in range(1, 4):
-            plan = advisor.plan(user(*texts[:count]), mode="refine", records=records)
-            records = plan.records
-            offered.append("pdf-to-workbook" in [h.skill.name for h in plan.advice.hits])
-        assert offered[0]
-        assert not offered[2]
-
-
 def test_filters_are_answered_by_the_base(skills: Path) -> None:
     cue, model = open_cue(skills, [])
     with cue:

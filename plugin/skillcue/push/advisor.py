@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -343,15 +343,15 @@ class Advisor:
         )  # earlier turns had names of their own
         task = turn.text if task_id else thread_task(run.turns)
         read = replace(read, task=task, task_id=task_id)
-        return replace(read, demoted=self._demoted(run, shown)) if run.followed.state() else read
+        return replace(read, demoted=self._demoted(run)) if run.followed.state() else read
 
-    def _demoted(self, run: _Run, shown: Collection[str]) -> dict[str, float]:
-        """The evidence that demoted skills need, by id; `shown` may not be of the library."""
+    def _demoted(self, run: _Run) -> dict[str, float]:
+        """The evidence that demoted skills need, by id."""
         generation, ids = self._tags
         if generation != run.snapshot.generation:
             ids = Declines.tags([skill.id for skill in run.snapshot.skills])
             self._tags = (run.snapshot.generation, ids)
-        return run.followed.demoted({**ids, **Declines.tags(shown)})
+        return run.followed.demoted(ids)
 
     def _render(self, run: _Run, mode: str, ids: Sequence[str], *, load: bool) -> Decided:
         """A decision made earlier, in the words of the present library.
