@@ -54,12 +54,15 @@ _FEATURE_TITLE = re.compile(
     re.IGNORECASE,
 )
 _GENERIC_TITLE = re.compile(
-    r"(?:overview|introduction|background|about|summary|quick ?start|getting started|installation|"
-    r"install|setup|prerequisites?|requirements?|dependencies|references?|resources?|notes?|see also|"
+    r"(?:(?:core|general|key|quick|common|main|basic|advanced|external|additional|important) )?"
+    r"(?:overview|introduction|background|about|summary|start|getting started|installation|install|"
+    r"setup|prerequisites?|requirements?|dependencies|references?|resources?|notes?|see also|"
     r"further reading|troubleshooting|faq|limitations?|license|credits|changelog|version history|"
-    r"best practices|tips|common (?:mistakes|pitfalls|issues)|pitfalls|warnings?|instructions?|"
-    r"purpose|goals?|contents|table of contents|key concepts|when not to use(?: it)?|related skills?)"
-    r"\b.{0,30}",
+    r"best practices|tips|mistakes|issues|pitfalls|warnings?|instructions?|purpose|goals?|contents|"
+    r"table of contents|concepts|principles|guidelines|workflow|process|procedure|methodology|"
+    r"imports|output(?: format)?|file (?:structure|naming)|checklist|verification|rules|commands|"
+    r"comparison(?: table)?|decision tree|when not to use(?: it)?|related skills?|next steps|"
+    r"conclusion|context|description|details|implementation|code|solution|problem)",
     re.IGNORECASE,
 )
 _PYTHON_DEF = re.compile(r"^(?:async[ \t]+)?def[ \t]+([A-Za-z]\w{0,59})[ \t]*\(", re.MULTILINE)
