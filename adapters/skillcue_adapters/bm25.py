@@ -232,8 +232,8 @@ def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
 
 
 def head_text(skill: Skill) -> str:
-    """What is indexed as the head of a skill: name, description and tags."""
-    return " ".join([f"{skill.name}: {skill.description}", *skill.tags])
+    """What is indexed as the head of a skill: name, description, tags and search terms."""
+    return " ".join([f"{skill.name}: {skill.description}", *skill.tags, *skill.search_terms])
 
 
 class _Reader:

@@ -64,6 +64,8 @@ class Skill:
         description_derived: The description was taken from the body, not from the front matter.
         searchable: False keeps it out of lookup, list and push; it still loads by name.
         pushable: False keeps it out of push only.
+        search_terms: Texts that are indexed as if its description held them, and never shown:
+            what ``skillcue augment`` made of the file.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Skill:
     description_derived: bool = False
     searchable: bool = True
     pushable: bool = True
+    search_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

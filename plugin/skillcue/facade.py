@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -17,7 +18,7 @@ from skillcue.composed import ComposedSkills
 from skillcue.encoders import DEFAULT_ENCODER, EncoderPool
 from skillcue.engine import Engine
 from skillcue.library.live import LiveLibrary
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.snapshot import Enrich, LibrarySnapshot
 from skillcue.loading import load_skill
 from skillcue.mode import named_task, requested_mode
 from skillcue.policy import SettledScopes, combined_scope
@@ -102,6 +103,7 @@ class SkillCue:
             LangChain chat model, a LlamaIndex ``LLM``, a function ``(system, prompt) -> str``, or
             a `LanguageModel`.
         prices: What it costs: model name to money for a million tokens in and out.
+        augment: Search what ``skillcue augment`` has put into the folder `cache` as well.
 
     Raises:
         LibraryNotFoundError: A source does not exist.
@@ -139,6 +141,7 @@ class SkillCue:
         shadow: bool = False,
         llm: Any = None,
         prices: Mapping[str, tuple[float, float]] | None = None,
+        augment: bool = False,
         **unknown: Any,
     ) -> None:
         if unknown:
@@ -180,6 +183,7 @@ class SkillCue:
         self._live = LiveLibrary(
             open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
             assess=self._assess,
+            enrich=_enricher(augment, cache_dir),
             recheck=recheck,
             composed=self._composed,
         )
@@ -571,6 +575,16 @@ def _language_model(llm: Any, prices: Any) -> MeteredLanguageModel | None:
     from skillcue_adapters.language_models import open_language_model  # only where used
 
     return open_language_model(llm, prices=prices)
+
+
+def _enricher(augment: bool, cache_dir: Path | None) -> Enrich | None:
+    if not isinstance(augment, bool):
+        raise ConfigurationError(f"augment is {augment!r}.", "Use True or False.")
+    if not augment:
+        return None
+    from skillcue.augmented import Augmented  # only where used
+
+    return Augmented(cache_dir)
 
 
 def _check_text(argument: str, value: Any) -> None:

@@ -49,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     _calibrate(commands)
     _cost(commands)
     _index(commands)
+    _augment(commands)
     _plugins(commands)
     return parser
 
@@ -475,6 +476,46 @@ Stopped or killed, it goes on where it was. SkillCue(..., cache=FOLDER) uses wha
     )
     _library_options(parser)
     _retrieval_options(parser)
+
+
+def _augment(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "augment",
+        "add to the index, once, how people may ask for each skill",
+        """\
+  skillcue augment --skills examples/skills --cache build/index
+  skillcue augment --skills ~/my-skills --cache ~/.cache/skillcue --dry-run
+  skillcue augment --skills ~/my-skills --cache ~/.cache/skillcue \\
+      --llm openai:qwen3@http://localhost:8000/v1 --price 0.1,0.4 --dry-run
+
+Rules make it, or a language model does. Stopped or killed, it goes on where it was; what changed is
+made again. Skill files are never written. SkillCue(..., cache=FOLDER, augment=True) searches what
+is there; read docs/explanation/augmentation.md for what that gains.
+""",
+    )
+    _library_options(parser)
+    parser.add_argument(
+        "--cache",
+        dest="folder",
+        required=True,
+        metavar="FOLDER",
+        help="the folder of the index, where augmentations are kept as well",
+    )
+    parser.add_argument(
+        "--llm",
+        metavar="SPEC",
+        help="ask this language model, openai:MODEL@URL, instead of the rules; where its answer is "
+        "not valid, the rules stand in",
+    )
+    parser.add_argument(
+        "--price",
+        metavar="IN,OUT",
+        help="what the model costs for a million tokens in and out, for the estimate and the bill",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say how many skills, tokens and money, and stop"
+    )
 
 
 def _plugins(commands: argparse._SubParsersAction[_Parser]) -> None:

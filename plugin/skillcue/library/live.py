@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from skillcue.library.codes import diagnostic
-from skillcue.library.snapshot import Composed, LibrarySnapshot, build_snapshot
+from skillcue.library.snapshot import Composed, Enrich, LibrarySnapshot, build_snapshot
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
@@ -58,6 +58,7 @@ class LiveLibrary:
         sources: In precedence order, earlier first.
         assess: Called once for each skill id and content hash. A finding of severity ``error``
             or an exception makes the skill untrusted, so that it is never pushed.
+        enrich: Adds search terms to the skills of each snapshot.
         recheck: See `Recheck`.
         clock: Monotonic time in seconds.
         settings: Costs that ``auto`` goes by.
@@ -72,6 +73,7 @@ class LiveLibrary:
         sources: Sequence[SkillSource],
         *,
         assess: Callable[[Skill], tuple[Diagnostic, ...] | None] | None = None,
+        enrich: Enrich | None = None,
         recheck: Recheck = "auto",
         clock: Callable[[], float] = time.monotonic,
         settings: RecheckSettings | None = None,
@@ -84,6 +86,7 @@ class LiveLibrary:
         self._sources = tuple(sources)
         self._assessor = Assessor(assess) if assess else None
         self._composed = composed
+        self._enrich = enrich
         self._recheck = recheck
         self._clock = clock
         self._settings = settings or RecheckSettings()
@@ -210,7 +213,7 @@ class LiveLibrary:
         scans = [scan or SourceScan(()) for scan in self._scans]
         assess = self._assessor.assess if self._assessor else None
         snapshot = build_snapshot(
-            self._sources, scans, assess, self._failures.values(), self._composed
+            self._sources, scans, assess, self._failures.values(), self._composed, self._enrich
         )
         if self._assessor:
             self._assessor.forget_others(snapshot.skills)

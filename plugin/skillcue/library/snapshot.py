@@ -16,10 +16,13 @@ from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Assess", "Composed", "LibrarySnapshot", "build_snapshot"]
+__all__ = ["Assess", "Composed", "Enrich", "LibrarySnapshot", "build_snapshot"]
 
 Assess = Callable[[Skill], tuple[Skill, tuple[Diagnostic, ...]]]
 """Gives a skill, with lower trust if need be, and what was found in it."""
+
+Enrich = Callable[[tuple[Skill, ...]], tuple[Skill, ...]]
+"""Gives the same skills in the same order, with `Skill.search_terms`."""
 
 SCOPES_KEPT = 32
 """Policy answers whose look-up tables are kept."""
@@ -179,6 +182,7 @@ def build_snapshot(
     assess: Assess | None = None,
     extra: Iterable[Diagnostic] = (),
     composed: Composed | None = None,
+    enrich: Enrich | None = None,
 ) -> LibrarySnapshot:
     """Put the scans of `sources` together.
 
@@ -188,6 +192,7 @@ def build_snapshot(
         assess: Looks at every skill that is kept.
         extra: Diagnostics that come first.
         composed: Skills composed of others; they are found by id and are not part of the library.
+        enrich: Adds search terms to the skills that are kept.
     """
     merged = merge(sources, scans)
     skills = merged.skills
@@ -197,6 +202,8 @@ def build_snapshot(
         assessed = [assess(skill) for skill in skills]
         skills = tuple(skill for skill, _ in assessed)
         diagnostics += [item for _, findings in assessed for item in findings]
+    if enrich is not None:
+        skills = enrich(skills)
     generation = fingerprint("\n".join(_identity(skill) for skill in skills))
     searchable = sorted((s for s in skills if s.searchable), key=lambda skill: skill.id)
     return LibrarySnapshot(
@@ -226,6 +233,7 @@ def _identity(skill: Skill) -> str:
             *skill.tags,
             "\x1e",
             *skill.aliases,
+            *(("\x1e", *skill.search_terms) if skill.search_terms else ()),
         )
     )
 
