@@ -52,6 +52,6 @@ class Augmented:
         terms = () if made is None else made.terms()
         before = self._known.get(skill.id)
         # The same object as before lets retrievers see at once that nothing changed.
-        if before is not None and before[0] is skill and before[1].search_terms == terms:
+        if before is not None and before[0] == skill and before[1].search_terms == terms:
             return before[1]
         return replace(skill, search_terms=terms) if terms else skill

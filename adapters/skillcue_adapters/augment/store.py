@@ -139,7 +139,7 @@ class Writer:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("ascii", "replace")).hexdigest()[:_HASH_CHARS]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
 
 
 def _decoded(text: str) -> Augmentation | None:

@@ -576,6 +576,11 @@ def _retrieval_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cache", metavar="FOLDER", help="keep the index there, so that the next run starts warm"
     )
+    parser.add_argument(
+        "--augment",
+        action="store_true",
+        help="search what `skillcue augment` has put into the folder of --cache as well",
+    )
 
 
 def _common_options(parser: argparse.ArgumentParser) -> None:

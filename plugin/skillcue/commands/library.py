@@ -36,7 +36,16 @@ SKILLS_ENV = "SKILLCUE_SKILLS"
 """Folders to use when ``--skills`` is not given, separated as in ``PATH``."""
 DEFAULT_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
 """Looked for in the working directory; the first that exists is the library."""
-RETRIEVAL_OPTIONS = ("mode", "encoder", "bodies", "cross_encoder", "cache", "llm", "modes")
+RETRIEVAL_OPTIONS = (
+    "mode",
+    "encoder",
+    "bodies",
+    "cross_encoder",
+    "cache",
+    "llm",
+    "modes",
+    "augment",
+)
 """Options of a command that are arguments of `SkillCue` of the same name."""
 PROGRESS_FILES = 500
 """From this many files to read, a bar is shown."""
@@ -94,7 +103,8 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
 
     Args:
         args: Parsed arguments: ``skills`` and ``progress``; ``mode``, ``encoder``, ``bodies``,
-            ``cross_encoder``, ``cache``, ``llm`` and ``modes`` where the command has them.
+            ``cross_encoder``, ``cache``, ``llm``, ``modes`` and ``augment`` where the command has
+            them.
         specs: Sources instead of ``args.skills``.
 
     Raises:
