@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     _cost(commands)
     _index(commands)
     _augment(commands)
+    _export_pairs(commands)
     _plugins(commands)
     return parser
 
@@ -518,6 +519,34 @@ is there; read docs/explanation/augmentation.md for what that gains.
     )
 
 
+def _export_pairs(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "export-pairs",
+        "write pseudo-queries, their skills and hard negatives as training data",
+        """\
+  skillcue export-pairs --skills examples/skills --out pairs.jsonl
+  skillcue export-pairs --skills ~/my-skills --cache ~/.cache/skillcue --out pairs.jsonl
+  skillcue export-pairs --skills ~/my-skills --mode bm25 --negatives 7 --out pairs.jsonl
+
+What `skillcue augment` has put into the folder of --cache is used, else the rules make it now.
+examples/fine_tune/ trains a bi-encoder on the file.
+""",
+    )
+    _library_options(parser)
+    _retrieval_options(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="where the lines of JSON are written"
+    )
+    parser.add_argument(
+        "--negatives",
+        type=int,
+        default=4,
+        metavar="N",
+        help="skills a line that the mode finds and that do not answer, 0 or more (default: 4)",
+    )
+
+
 def _plugins(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
@@ -539,7 +568,7 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(module=name)
+    parser.set_defaults(module=name.replace("-", "_"))
     return parser
 
 
