@@ -10,6 +10,7 @@ from tokenizers import ByteLevelBPETokenizer
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    BertModel,
     BertTokenizerFast,
     PreTrainedTokenizerFast,
     Qwen3Config,
@@ -18,9 +19,32 @@ from transformers import (
 
 from skillcue_adapters.encoders.minilm import FOLDER
 
-__all__ = ["save_cross_encoder", "save_yes_no_model"]
+__all__ = ["save_bi_encoder", "save_cross_encoder", "save_yes_no_model"]
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
+
+
+def save_bi_encoder(folder: Path, seed: int = 0) -> Path:
+    """A BERT of two layers with mean pooling, as sentence-transformers saves it."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+    bare = folder / "bare"
+    BertModel(config).save_pretrained(bare)
+    tokenizer = BertTokenizerFast(
+        tokenizer_file=str(FOLDER / "tokenizer.json"), model_max_length=64
+    )
+    tokenizer.save_pretrained(bare)
+    SentenceTransformer(modules=[Transformer(str(bare)), Pooling(32, "mean")]).save(str(folder))
+    return folder
 
 
 def save_cross_encoder(folder: Path, labels: int = 1, seed: int = 0) -> Path:

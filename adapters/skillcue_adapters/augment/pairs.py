@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.augment.augmentation import Augmentation
@@ -63,8 +63,8 @@ def training_pairs(
                 others.append(candidate)
         yield TrainingPair(
             query.text,
-            head_text(skill),
-            tuple(map(head_text, others)),
+            _text(skill),
+            tuple(map(_text, others)),
             skill.id,
             tuple(other.id for other in others),
         )
@@ -78,6 +78,11 @@ def are_twins(one: Skill, other: Skill) -> bool:
     if one.id == other.id or (one.content_hash and one.content_hash == other.content_hash):
         return True
     return _same(one.description, other.description) or _same(one.body, other.body)
+
+
+def _text(skill: Skill) -> str:
+    """What is encoded of a skill, without what was made up for it: its requests are the queries."""
+    return head_text(replace(skill, search_terms=()))
 
 
 def _same(one: str, other: str) -> bool:
