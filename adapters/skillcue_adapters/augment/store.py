@@ -23,7 +23,7 @@ from skillcue_adapters.locks import only_process
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 
-__all__ = ["AugmentationStore"]
+__all__ = ["AugmentationStore", "Writer"]
 
 log = logging.getLogger("skillcue.augment")
 

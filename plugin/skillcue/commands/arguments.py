@@ -487,8 +487,7 @@ def _augment(commands: argparse._SubParsersAction[_Parser]) -> None:
         """\
   skillcue augment --skills examples/skills --cache build/index
   skillcue augment --skills ~/my-skills --cache ~/.cache/skillcue --dry-run
-  skillcue augment --skills ~/my-skills --cache ~/.cache/skillcue \\
-      --llm openai:qwen3@http://localhost:8000/v1 --price 0.1,0.4 --dry-run
+  skillcue augment --cache build/index --llm openai:qwen3@http://localhost:8000/v1 --price 0.1,0.4
 
 Rules make it, or a language model does. Stopped or killed, it goes on where it was; what changed is
 made again. Skill files are never written. SkillCue(..., cache=FOLDER, augment=True) searches what
