@@ -118,7 +118,9 @@ def info_nce(model: SentenceTransformer, batch: list[Row], negatives: int) -> to
 
 
 def embed(model: SentenceTransformer, texts: list[str]) -> torch.Tensor:
-    vectors = model(model.preprocess(texts))["sentence_embedding"]
+    # Before sentence-transformers 6 it was called `tokenize`.
+    prepare = getattr(model, "preprocess", None) or model.tokenize
+    vectors = model(prepare(texts))["sentence_embedding"]
     return torch.nn.functional.normalize(vectors, dim=1)
 
 
