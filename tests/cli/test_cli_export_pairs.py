@@ -43,9 +43,9 @@ def test_what_was_augmented_is_used(cli, tmp_path, pairs):
     stored = next((cache / "augment").glob("*.jsonl"))
     assert "bake it" in stored.read_text()
     options = ("--skills", skills, "--cache", cache, "--mode", "bm25", "--augment", "--out", pairs)
-    found = cli("export-pairs", *options)
+    found = cli("export-pairs", *options, "--json")
     assert found.code == 0
-    assert "without a negative" in found.out
+    assert found.json["without_negatives"] == found.json["pairs"] > 0
     assert rows(pairs)[0]["negatives"] == []
     assert "bake it" not in str(rows(pairs)[0]["positive"]).casefold()
 
