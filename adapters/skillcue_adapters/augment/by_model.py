@@ -142,7 +142,9 @@ def _ask(model: LanguageModel, messages: Sequence[ChatMessage]) -> Completion:
     except LanguageModelError:
         raise
     except Exception as error:  # a model may raise anything, and thousands of skills may be left
-        raise LanguageModelError(f"the model failed: {type(error).__name__}") from error
+        raise LanguageModelError(
+            f"the model failed: {type(error).__name__}", "Is it in reach, and its key valid?"
+        ) from error
 
 
 def _repair(faults: Sequence[str]) -> ChatMessage:
