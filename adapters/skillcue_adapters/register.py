@@ -19,6 +19,7 @@ def skillcue_register_retrievers(
 ) -> None:
     register("bm25", "skillcue_adapters.bm25:build")
     register("dense", "skillcue_adapters.dense:build")
+    register("expand", "skillcue_adapters.expand:build")
     register("hybrid", "skillcue_adapters.hybrid:build")
     register("refine", "skillcue_adapters.refine.retriever:build")
     register("skillsight", "skillcue_adapters.skillsight:build")

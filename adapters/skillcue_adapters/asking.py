@@ -1,0 +1,143 @@
+"""Asking a language model for JSON: data that cannot end its own delimiters, answers that are read
+strictly, and a bounded number of attempts.
+
+Whatever goes wrong is a `Reply` without a value, never an exception: those who ask have another
+way to go on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from skillcue_hooks.errors import LanguageModelError
+from skillcue_hooks.language import ChatMessage, Usage
+from skillcue_hooks.protocols import LanguageModel
+
+__all__ = ["InvalidAnswerError", "Question", "Reply", "ask", "data_block", "json_object"]
+
+T = TypeVar("T")
+
+ECHO_CHARS = 1000
+"""Of an answer that could not be read, so much is shown to the model again, characters."""
+
+log = logging.getLogger("skillcue.language")
+
+
+class InvalidAnswerError(ValueError):
+    """A model answered something that cannot be used; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """What a model is asked, and how its answer is read.
+
+    Attributes:
+        system: What it is to do; fixed words.
+        data: What it is to do it with; see `data_block`.
+        read: Makes a value of the answer's text, or raises `InvalidAnswerError`.
+        attempts: Calls at most, 1 or more. After an answer that cannot be read the model is told
+            what is wrong with it.
+        max_tokens: Longest answer, tokens.
+        timeout_s: Longest time for all attempts together, seconds.
+    """
+
+    system: str
+    data: str
+    read: Callable[[str], T]
+    attempts: int
+    max_tokens: int
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T]):
+    """What came of a `Question`.
+
+    Attributes:
+        value: What was read; None where there is none.
+        failure: Why there is none, one line; empty where there is one.
+        usage: What all attempts took.
+    """
+
+    value: T | None
+    failure: str
+    usage: Usage
+
+
+def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
+    """Ask until an answer can be read, as often and as long as `question` allows."""
+    asked = [ChatMessage("system", question.system), ChatMessage("user", question.data)]
+    more: list[ChatMessage] = []
+    usage, failure = Usage(), ""
+    end = time.monotonic() + question.timeout_s
+    for _ in range(question.attempts):
+        left = end - time.monotonic()
+        if left <= 0:
+            return Reply(None, f"no answer in {question.timeout_s:g} s; {failure}", usage)
+        try:
+            answer = model.complete([*asked, *more], max_tokens=question.max_tokens, timeout_s=left)
+        except LanguageModelError as error:
+            failure, more = error.message, []
+            continue
+        except Exception as error:  # a client library may raise anything; others go on without
+            log.warning("the language model raised", exc_info=True)
+            failure, more = f"the language model raised {type(error).__name__}", []
+            continue
+        usage += answer.usage
+        try:
+            return Reply(question.read(answer.text), "", usage)
+        except InvalidAnswerError as error:
+            failure = f"the answer is not valid: {error}"
+            more = _correction(answer.text, error)
+    return Reply(None, failure, usage)
+
+
+def data_block(**parts: Any) -> str:
+    """`parts` as JSON, each between tags of its name, for a model to read as data.
+
+    Angle brackets inside are written as JSON escapes, so that no text can close the tag it stands
+    in. Equal parts give equal text.
+
+    Args:
+        parts: Plain JSON values.
+    """
+    blocks = []
+    for name, value in parts.items():
+        text = json.dumps(value, ensure_ascii=False, indent=1)
+        text = text.replace("<", "\\u003c").replace(">", "\\u003e")
+        blocks.append(f"<{name}>\n{_writable(text)}\n</{name}>")
+    return "\n".join(blocks)
+
+
+def json_object(text: str) -> Mapping[str, Any]:
+    """The first JSON object in `text`, whatever stands around it.
+
+    Models like to put fences and courtesies around what they were asked for.
+
+    Raises:
+        InvalidAnswerError: There is none.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise InvalidAnswerError("it holds no JSON object")
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        raise InvalidAnswerError("it is not well-formed JSON") from None
+    found: Mapping[str, Any] = value
+    return found
+
+
+def _correction(answer: str, error: InvalidAnswerError) -> list[ChatMessage]:
+    told = f"That cannot be used: {error}. Answer again with nothing but the JSON object."
+    return [ChatMessage("assistant", answer[:ECHO_CHARS] or "{}"), ChatMessage("user", told)]
+
+
+def _writable(text: str) -> str:
+    """Without lone surrogates, which no service can be sent."""
+    return text.encode("utf-8", "replace").decode("utf-8")
