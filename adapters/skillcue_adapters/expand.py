@@ -29,7 +29,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from skillcue_adapters.asking import InvalidAnswerError, Question, ask
 from skillcue_adapters.caching.answers import open_answers
@@ -90,7 +90,7 @@ class _Expansion:
 
     variants: tuple[str, ...]
     failure: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 class ExpandRetriever:

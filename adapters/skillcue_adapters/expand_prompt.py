@@ -6,14 +6,13 @@ skills, keeps the intent of the query, and may add neither a task nor a tool.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from skillcue_adapters.asking import InvalidAnswerError, data_block, json_object
+from skillcue_adapters.expand_context import seed_context
 from skillcue_hooks.contracts import Skill
 
-__all__ = ["PROMPT_VERSION", "SYSTEM", "VARIANTS", "prompt_data", "read_variants", "seed_context"]
+__all__ = ["PROMPT_VERSION", "SYSTEM", "VARIANTS", "prompt_data", "read_variants"]
 
 PROMPT_VERSION = 1
 """Part of the key of remembered variants; raised whenever the model is asked otherwise."""
@@ -49,19 +48,6 @@ def prompt_data(text: str, seeds: Sequence[Skill], query_chars: int, seed_chars:
     """
     skills = [seed_context(skill, seed_chars) for skill in seeds]
     return data_block(query=_ends(text, query_chars), skills=skills)
-
-
-def seed_context(skill: Skill, limit: int) -> dict[str, Any]:
-    """What the model is told about a seed skill.
-
-    Args:
-        skill: The skill.
-        limit: Characters, as JSON.
-    """
-    context: dict[str, Any] = {"name": skill.name[:100]}
-    room = limit - len(json.dumps(context, ensure_ascii=False))
-    context["description"] = " ".join(skill.description.split())[: max(room, 0)]
-    return context
 
 
 def read_variants(answer: str, text: str, limit: int) -> tuple[str, ...]:

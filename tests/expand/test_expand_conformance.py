@@ -32,7 +32,7 @@ class WordyModel:
     calls_tools = False
 
     def complete(self, messages: Sequence[ChatMessage], **_: Any) -> Completion:
-        found = re.search(r"<query>\n(.*?)\n</query>", messages[1].text, re.S)
+        found = re.search(r"<query>\n(.*?)\n</query>", messages[1].text, re.DOTALL)
         assert found
         words = json.loads(found[1]).split()[:40] or ["nothing"]
         turned = " ".join(words[::-1])
