@@ -18,7 +18,7 @@ from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.language import ChatMessage, Usage
 from skillcue_hooks.protocols import LanguageModel
 
-__all__ = ["InvalidAnswerError", "Question", "Reply", "ask", "data_block", "json_object"]
+__all__ = ["InvalidAnswerError", "Question", "Reply", "ask", "data_block", "ends", "json_object"]
 
 T = TypeVar("T")
 
@@ -112,6 +112,17 @@ def data_block(**parts: Any) -> str:
         text = text.replace("<", "\\u003c").replace(">", "\\u003e")
         blocks.append(f"<{name}>\n{_writable(text)}\n</{name}>")
     return "\n".join(blocks)
+
+
+def ends(text: str, limit: int) -> str:
+    """A long text by its beginning and end, where people say what they want.
+
+    Args:
+        text: Anything.
+        limit: Longest text that stays whole, characters; a longer one is cut to as many and a line
+            break.
+    """
+    return text if len(text) <= limit else f"{text[: limit * 3 // 4]}\n{text[-(limit // 4) :]}"
 
 
 def json_object(text: str) -> Mapping[str, Any]:

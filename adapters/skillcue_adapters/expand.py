@@ -305,10 +305,17 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
             f"Mode {context.mode!r} cannot have {base!r} as its base.",
             f"Name another mode (default {DEFAULT_BASE!r}).",
         )
+    return ExpandRetriever(
+        library, context.retriever(base), model, settings, _answers(context), context.mode
+    )
+
+
+def _answers(context: RetrieverContext) -> CacheStore:
+    """What the generation before remembers, or a new store."""
     previous = context.previous
-    same = isinstance(previous, ExpandRetriever)
-    answers = previous.answers if same else open_answers(context.cache_dir)
-    return ExpandRetriever(library, context.retriever(base), model, settings, answers, context.mode)
+    if isinstance(previous, ExpandRetriever):
+        return previous.answers
+    return open_answers(context.cache_dir)
 
 
 def _rescored(hits: Sequence[Hit], before: Sequence[Hit]) -> tuple[Hit, ...]:

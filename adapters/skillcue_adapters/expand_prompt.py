@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skillcue_adapters.asking import InvalidAnswerError, data_block, json_object
+from skillcue_adapters.asking import InvalidAnswerError, data_block, ends, json_object
 from skillcue_adapters.expand_context import seed_context
 from skillcue_hooks.contracts import Skill
 
@@ -47,7 +47,7 @@ def prompt_data(text: str, seeds: Sequence[Skill], query_chars: int, seed_chars:
         seed_chars: Size of one seed's context as JSON, characters.
     """
     skills = [seed_context(skill, seed_chars) for skill in seeds]
-    return data_block(query=_ends(text, query_chars), skills=skills)
+    return data_block(query=ends(text, query_chars), skills=skills)
 
 
 def read_variants(answer: str, text: str, limit: int) -> tuple[str, ...]:
@@ -79,10 +79,3 @@ def read_variants(answer: str, text: str, limit: int) -> tuple[str, ...]:
 
 def _line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _ends(text: str, limit: int) -> str:
-    """Beginning and end of a long text: that is where people say what they want."""
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit * 3 // 4]}\n{text[-(limit // 4) :]}"

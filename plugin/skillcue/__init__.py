@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from skillcue.library.limits import ReadLimits
     from skillcue.library.source import FolderSource, StaticSource
     from skillcue.push.gate import GateSettings
+    from skillcue.push.judge import JudgeSettings
     from skillcue.push.settings import PushSettings
 
 __all__ = [
     "FolderSource",
     "GateSettings",
+    "JudgeSettings",
     "PushSettings",
     "ReadLimits",
     "SkillCue",
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "FolderSource": "skillcue.library.source",
     "GateSettings": "skillcue.push.gate",
+    "JudgeSettings": "skillcue.push.judge",
     "PushSettings": "skillcue.push.settings",
     "ReadLimits": "skillcue.library.limits",
     "SkillCue": "skillcue.facade",

@@ -25,6 +25,7 @@ from skillcue.policy import SettledScopes, combined_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.fitting import FIT_WAIT_S, Fitted, GateFits
+from skillcue.push.judge import Judge, open_judge
 from skillcue.push.settings import PushSettings
 from skillcue.registry import registered_factories
 from skillcue.sources import SourceSpec, open_sources
@@ -180,6 +181,7 @@ class SkillCue:
             self._engine.check_language_model(mode)
         self._fits = GateFits(cache_dir)
         self._composed = ComposedSkills(cache_dir, self._assess)
+        self._judge = open_judge(self.push.judge, self.language_model("judge"), cache_dir)
         self._live = LiveLibrary(
             open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
             assess=self._assess,
@@ -439,6 +441,8 @@ class SkillCue:
         """Stop background work and release the cache and the traces."""
         self._live.close()
         self._fits.close()
+        if self._judge is not None:
+            self._judge.close()
         self._engine.close()
         if self._traces is not None:
             self._traces.close()
@@ -481,6 +485,11 @@ class SkillCue:
         )
 
     # what push builds on (`skillcue.push.decide.PushHost`)
+
+    @property
+    def judge(self) -> Judge | None:
+        """Who is asked about turns that the gate is not sure of; None where nobody is."""
+        return self._judge
 
     def snapshot(self) -> LibrarySnapshot:
         """The library now, looked at again when due."""

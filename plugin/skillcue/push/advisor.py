@@ -307,7 +307,14 @@ class Advisor:
         mode = run.requested or self._host.choose_mode(record, run.snapshot)
         try:
             advice = decide_turn(
-                self._host, self._settings, self._load_tool, record, mode, run.snapshot, run.scope
+                self._host,
+                self._settings,
+                self._load_tool,
+                record,
+                mode,
+                run.snapshot,
+                run.scope,
+                ask=run.is_newest(index),
             )
         except (ConfigurationError, MissingExtraError):
             raise

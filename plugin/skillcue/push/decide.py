@@ -34,6 +34,7 @@ from skillcue_hooks import (
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue.push.judge import Judge
     from skillcue_hooks.manager import SkillcuePluginManager
 
 __all__ = ["PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
@@ -45,6 +46,11 @@ class PushHost(Protocol):
     @property
     def plugins(self) -> SkillcuePluginManager:
         """The plugin manager."""
+        ...
+
+    @property
+    def judge(self) -> Judge | None:
+        """Who is asked about turns that the gate is not sure of; None where nobody is."""
         ...
 
     def snapshot(self) -> LibrarySnapshot:
@@ -131,10 +137,14 @@ def decide_turn(
     mode: str,
     snapshot: LibrarySnapshot,
     scope: Scope | None,
+    *,
+    ask: bool = True,
 ) -> Advice:
     """Decide on `turn`.
 
-    Skills the user named come first and need no score; the gate decides on the others.
+    Skills the user named come first and need no score; the gate decides on the others, and the
+    judge where there is one and the gate is not sure. `ask` is False for turns whose time is over:
+    what the judge has not said then, it is not asked now.
 
     Raises:
         Exception: Whatever the retriever raises; the caller fails open.
@@ -146,6 +156,10 @@ def decide_turn(
     looked = _look(host, settings, turn, query, mode, snapshot, scope)
     ranking, candidates, verdict = looked.ranking, looked.candidates, looked.verdict
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
+    cost = ranking.cost
+    if host.judge and not explicit:
+        judged = host.judge.hear(verdict, turn, settings.k, ask=ask)
+        verdict, cost = judged.verdict, cost + judged.usage
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered
     skills = [hit.skill for hit in offered]
@@ -174,7 +188,7 @@ def decide_turn(
         degraded=looked.degraded,
         features=verdict.features,
         gate=looked.gate,
-        cost=ranking.cost,
+        cost=cost,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 
 from skillcue.push.budget import TokenCounter, estimate_tokens
 from skillcue.push.gate import GateSettings
+from skillcue.push.judge import JudgeSettings
 from skillcue.push.query import CONTEXT_TOKENS, DEPTH, QUERY_TOKENS
 from skillcue_hooks.errors import ConfigurationError
 
@@ -31,6 +32,7 @@ class PushSettings:
         history_turns: Without a record, the advice of this many earlier turns is worked out again.
         memo_turns: Decisions kept in memory, turns over all threads.
         gate: How readily push speaks.
+        judge: Ask a language model about turns that the gate is not sure of; None asks none.
         count_tokens: Counts the tokens of a text; the default estimates without a tokenizer.
 
     Raises:
@@ -47,6 +49,7 @@ class PushSettings:
     history_turns: int = 20
     memo_turns: int = 4_096
     gate: GateSettings = field(default_factory=GateSettings)
+    judge: JudgeSettings | None = None
     count_tokens: TokenCounter = estimate_tokens
 
     def __post_init__(self) -> None:
@@ -56,6 +59,10 @@ class PushSettings:
         if not isinstance(self.gate, GateSettings):
             raise ConfigurationError(
                 f"Push setting gate is a {type(self.gate).__name__}.", "Pass GateSettings(...)."
+            )
+        if not isinstance(self.judge, JudgeSettings | None):
+            raise ConfigurationError(
+                f"Push setting judge is a {type(self.judge).__name__}.", "Pass JudgeSettings(...)."
             )
         if not callable(self.count_tokens):
             raise ConfigurationError(
