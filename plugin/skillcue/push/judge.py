@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillcue.push.judge_prompt import PROMPT_VERSION, SYSTEM, judge_data, named_ids
+from skillcue.push.judge_prompt import PROMPT_VERSION, SYSTEM, judge_data, labels, named_ids
 from skillcue_adapters.asking import InvalidAnswerError, Question, ask
-from skillcue_hooks import Hit, Rejection, Turn, Usage
+from skillcue_hooks import Hit, Rejection, Skill, Turn, Usage
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -28,6 +28,10 @@ __all__ = ["Judge", "JudgeSettings", "Judged", "open_judge"]
 
 MOST_CANDIDATES = 5
 """Largest shortlist."""
+
+
+BORDER = 1e-9
+"""Confidence and threshold are sums of decimal fractions: so little beside a border is on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +122,13 @@ class Judge:
         if not shortlist:
             return Judged(verdict)
         key = self._key(shortlist, turn)
-        ids = {hit.skill.id for hit in shortlist}
-        chosen = _remembered(self._answers.get(key), ids)
+        skills = [hit.skill for hit in shortlist]
+        chosen = _remembered(self._answers.get(key), skills)
         usage = Usage()
         if chosen is None:
             if not ask:
                 return Judged(verdict)
-            chosen, failure, usage = self._asked(shortlist, turn, ids)
+            chosen, failure, usage = self._asked(skills, turn)
             if chosen is None:
                 reason = f"{verdict.reason}; the judge was asked and did not decide: {failure}"
                 return Judged(replace(verdict, reason=reason), usage)
@@ -135,9 +139,8 @@ class Judge:
         """The gate was asked, and its confidence is near the threshold."""
         if "score" not in verdict.features or verdict.threshold >= 1.0:
             return False
-        # Both are sums of decimal fractions: what is off by the last digit stands on the border.
-        distance = round(verdict.confidence - verdict.threshold, 9)
-        return -self._settings.below <= distance <= self._settings.above
+        distance = verdict.confidence - verdict.threshold
+        return -self._settings.below - BORDER <= distance <= self._settings.above + BORDER
 
     def _key(self, shortlist: Sequence[Hit], turn: Turn) -> str:
         skills = [[hit.skill.id, hit.skill.content_hash] for hit in shortlist]
@@ -146,14 +149,13 @@ class Judge:
         said = (turn.user_text, turn.earlier)
         return fingerprint("judge", PROMPT_VERSION, self._model.fingerprint, sizes, said, skills)
 
-    def _asked(
-        self, shortlist: Sequence[Hit], turn: Turn, ids: Collection[str]
-    ) -> tuple[list[str] | None, str, Usage]:
+    def _asked(self, shortlist: Sequence[Skill], turn: Turn) -> tuple[list[str] | None, str, Usage]:
         """(ids that the model names, why there are none, what it took)."""
+        known = labels(shortlist)
         question = Question(
             SYSTEM,
-            judge_data(turn, [hit.skill for hit in shortlist], self._settings.message_chars),
-            lambda answer: named_ids(answer, ids),
+            judge_data(turn, shortlist, self._settings.message_chars),
+            lambda answer: named_ids(answer, known),
             attempts=1,
             max_tokens=self._settings.max_tokens,
             timeout_s=self._settings.timeout_s,
@@ -214,12 +216,12 @@ def _overruled(verdict: Verdict, fresh: Sequence[Hit], chosen: Sequence[str]) ->
     )
 
 
-def _remembered(stored: str | None, ids: Collection[str]) -> list[str] | None:
+def _remembered(stored: str | None, shortlist: Sequence[Skill]) -> list[str] | None:
     """A stored answer, checked again, since others may write to the folder."""
     if stored is None:
         return None
     try:
-        return named_ids(stored, ids)
+        return named_ids(stored, {skill.id: skill.id for skill in shortlist})
     except InvalidAnswerError:
         return None
 
