@@ -17,11 +17,19 @@ import skillcue.commands.library
 import skillcue.demo.models
 import skillcue_adapters
 import skillcue_hooks.manager
-from skillcue import FolderSource, GateSettings, PushSettings, SkillCue, StaticSource
+from skillcue import (
+    FolderSource,
+    GateSettings,
+    JudgeSettings,
+    PushSettings,
+    SkillCue,
+    StaticSource,
+)
 from skillcue.library import ReadLimits, RecheckSettings
 from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
+from skillcue_adapters.expand import ExpandSettings
 from skillcue_adapters.hybrid import HybridSettings
 from skillcue_adapters.language_models import CallLimits
 from skillcue_adapters.refine.settings import RefineSettings
@@ -68,6 +76,13 @@ SECTIONS = [
         "`SkillCue(..., push=PushSettings(gate=GateSettings(...)))`. What the numbers mean: "
         "[How push decides](../explanation/push.md#the-gate).",
         GateSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Judge",
+        "`SkillCue(..., push=PushSettings(judge=JudgeSettings(...)))`. When it is asked: "
+        "[How push decides](../explanation/push.md#the-judge).",
+        JudgeSettings,
         "Attributes",
     ),
     _Section(
@@ -120,6 +135,14 @@ SECTIONS = [
         "also takes `first`, the mode of the first stage (default `skillsight`), and "
         "`cross_encoder`, which goes before the one of the `SkillCue`.",
         TwoStageSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode expand",
+        '`SkillCue(..., llm=model, modes={"expand": {"retries": 1}})`. It also takes `base`, the '
+        "mode that ranks (default `skillsight`). How it works: "
+        "[Retrieval](../explanation/retrieval.md#mode-expand).",
+        ExpandSettings,
         "Attributes",
     ),
     _Section(
