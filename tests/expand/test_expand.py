@@ -133,6 +133,27 @@ def test_scores_stay_on_the_scale_of_the_base_and_signals_are_the_querys():
     assert any(hit.skill.id not in own for hit in ranking.hits)
 
 
+def test_equal_scores_are_told_apart_in_the_order_of_the_fusion():
+    """Ties are broken by id, which the fusion may have turned round."""
+    base = bm25.build(
+        make_library([make_skill("alpha", "red apple"), make_skill("omega", "red cherry")]),
+        RetrieverContext("bm25", {}, None, lambda mode: None),
+    )
+    one, other = base.search(Query("red", k=2)).hits
+    assert one.score == other.score and one.skill.name == "alpha"
+    answer = json.dumps({"variants": ["cherry", "a red cherry"]})
+    retriever = ExpandRetriever(
+        make_library([one.skill, other.skill]),
+        base,
+        ScriptedLanguageModel([answer]),
+        ExpandSettings(),
+        Forgetful(),
+    )
+    first, second = retriever.search(Query("red", k=2)).hits
+    assert (first.skill.name, second.skill.name) == ("omega", "alpha")
+    assert one.score == first.score > second.score == pytest.approx(first.score)
+
+
 def test_a_query_that_finds_nothing_is_not_expanded():
     model = ScriptedLanguageModel([])
     retriever, _ = bare(model)
