@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -18,12 +20,23 @@ from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.language import ChatMessage, Usage
 from skillcue_hooks.protocols import LanguageModel
 
-__all__ = ["InvalidAnswerError", "Question", "Reply", "ask", "data_block", "ends", "json_object"]
+__all__ = [
+    "InvalidAnswerError",
+    "Question",
+    "Reply",
+    "ask",
+    "data_block",
+    "ends",
+    "json_object",
+    "no_questions",
+]
 
 T = TypeVar("T")
 
 ECHO_CHARS = 1000
 """Of an answer that could not be read, so much is shown to the model again, characters."""
+
+_silenced: ContextVar[bool] = ContextVar("skillcue_no_questions", default=False)
 
 log = logging.getLogger("skillcue.language")
 
@@ -70,7 +83,12 @@ class Reply(Generic[T]):
 
 
 def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
-    """Ask until an answer can be read, as often and as long as `question` allows."""
+    """Ask until an answer can be read, as often and as long as `question` allows.
+
+    Within `no_questions` there is no answer at once.
+    """
+    if _silenced.get():
+        return Reply(None, "nothing is asked about turns that are over", Usage())
     asked = [ChatMessage("system", question.system), ChatMessage("user", question.data)]
     more: list[ChatMessage] = []
     usage, failure = Usage(), ""
@@ -95,6 +113,18 @@ def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
             failure = f"the answer is not valid: {error}"
             more = _correction(answer.text, error)
     return Reply(None, failure, usage)
+
+
+@contextmanager
+def no_questions() -> Iterator[None]:
+    """Within this block `ask` asks nothing: for work that is done again, whose answers are known
+    where they are remembered. It travels with the context, not to other threads.
+    """
+    token = _silenced.set(True)
+    try:
+        yield
+    finally:
+        _silenced.reset(token)
 
 
 def data_block(**parts: Any) -> str:

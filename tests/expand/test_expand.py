@@ -443,6 +443,21 @@ def test_the_gate_is_fitted_without_the_model(garden):
         assert cue.language_model_usage["expand"].calls == 1
 
 
+def test_turns_that_are_over_are_not_expanded_again(garden):
+    """Without a record, old turns are worked out again: that must not cost a call each."""
+    texts = ("Slugs eat my lettuce", "Turn the compost heap", "Drill a bee hotel")
+    messages = [
+        message
+        for text in texts
+        for message in ({"role": "user", "content": text}, {"role": "assistant", "content": "ok"})
+    ][:-1]
+    model = ScriptedLanguageModel([GOOD])
+    with library(garden, model) as cue:
+        advice = cue.advise(messages, mode="expand")
+    assert len(model.asked) == 1 and texts[-1] in model.asked[0][1].text
+    assert advice.degraded is None
+
+
 def test_without_a_model_it_is_a_mistake_in_the_set_up(garden):
     with (
         library(garden, None) as cue,

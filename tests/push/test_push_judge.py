@@ -238,7 +238,7 @@ def test_after_a_failure_the_gates_decision_stands(garden, answer, why, text):
     )
     assert advice.reason.startswith(plain.reason) and why in advice.reason
     assert "secret" not in advice.reason
-    assert again == advice and len(model.asked) == 1
+    assert again == replace(advice, cost=Usage()) and len(model.asked) == 1
 
 
 @pytest.mark.parametrize(

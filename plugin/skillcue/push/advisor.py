@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ from skillcue.push.turn import (
     thread_task,
     user_turns,
 )
+from skillcue_adapters.asking import no_questions
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.language import Usage
@@ -306,16 +308,17 @@ class Advisor:
         record = self._turn(run, index, before)
         mode = run.requested or self._host.choose_mode(record, run.snapshot)
         try:
-            advice = decide_turn(
-                self._host,
-                self._settings,
-                self._load_tool,
-                record,
-                mode,
-                run.snapshot,
-                run.scope,
-                ask=run.is_newest(index),
-            )
+            # A conversation without records would cost a call for every turn it ever had.
+            with nullcontext() if run.is_newest(index) else no_questions():
+                advice = decide_turn(
+                    self._host,
+                    self._settings,
+                    self._load_tool,
+                    record,
+                    mode,
+                    run.snapshot,
+                    run.scope,
+                )
         except (ConfigurationError, MissingExtraError):
             raise
         except Exception as error:  # push fails open, and the turn keeps the same bytes after it

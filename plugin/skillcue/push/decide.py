@@ -137,14 +137,11 @@ def decide_turn(
     mode: str,
     snapshot: LibrarySnapshot,
     scope: Scope | None,
-    *,
-    ask: bool = True,
 ) -> Advice:
     """Decide on `turn`.
 
     Skills the user named come first and need no score; the gate decides on the others, and the
-    judge where there is one and the gate is not sure. `ask` is False for turns whose time is over:
-    what the judge has not said then, it is not asked now.
+    judge where there is one and the gate is not sure.
 
     Raises:
         Exception: Whatever the retriever raises; the caller fails open.
@@ -158,7 +155,7 @@ def decide_turn(
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
     cost = ranking.cost
     if host.judge and not explicit:
-        judged = host.judge.hear(verdict, turn, settings.k, ask=ask)
+        judged = host.judge.hear(verdict, turn, settings.k)
         verdict, cost = judged.verdict, cost + judged.usage
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered

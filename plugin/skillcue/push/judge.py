@@ -108,14 +108,13 @@ class Judge:
         """Release the files in which answers are remembered."""
         self._answers.close()
 
-    def hear(self, verdict: Verdict, turn: Turn, limit: int, *, ask: bool) -> Judged:
+    def hear(self, verdict: Verdict, turn: Turn, limit: int) -> Judged:
         """What the judge makes of `verdict`.
 
         Args:
             verdict: What the gate says.
             turn: The turn.
             limit: Offer at most this many.
-            ask: The model may be asked; else only what is remembered counts.
         """
         fresh = _fresh(verdict, turn.visible_skills)
         shortlist = fresh[: self._settings.candidates] if self._unsure(verdict) else ()
@@ -126,11 +125,9 @@ class Judge:
         chosen = _remembered(self._answers.get(key), skills)
         usage = Usage()
         if chosen is None:
-            if not ask:
-                return Judged(verdict)
             chosen, failure, usage = self._asked(skills, turn)
             if chosen is None:
-                reason = f"{verdict.reason}; the judge was asked and did not decide: {failure}"
+                reason = f"{verdict.reason}; the judge did not decide: {failure}"
                 return Judged(replace(verdict, reason=reason), usage)
             self._answers.put(key, json.dumps({"skills": chosen}))
         return Judged(_overruled(verdict, fresh, chosen[:limit]), usage)
