@@ -104,13 +104,14 @@ class ExpandRetriever:
         settings: Settings of the mode.
         answers: Where variants are remembered.
         mode: Name it is registered under.
+        base_mode: Name that the base is registered under.
 
     Attributes:
         fingerprint: Identity of algorithm, settings, base, model and prompt.
         generation: Of the library.
         answers: As given; the next generation goes on with it.
-        fitted_as: The base. What is fitted to a retriever's scores by many searches, such as the
-            push gate, is fitted to this one, which asks no model and scores alike.
+        base_mode: As given. What is fitted to scores by many searches, such as the push gate, is
+            fitted to that mode, which asks no model and scores alike.
     """
 
     def __init__(
@@ -121,22 +122,18 @@ class ExpandRetriever:
         settings: ExpandSettings,
         answers: CacheStore,
         mode: str = "expand",
+        base_mode: str = DEFAULT_BASE,
     ) -> None:
         self.settings = settings
         self.generation = library.generation
         self.answers = answers
+        self.base_mode = base_mode
         self._base = base
         self._model = model
         self._mode = mode
         parts = (base.fingerprint, model.fingerprint, PROMPT_VERSION, asdict(settings))
         self.fingerprint = fingerprint("expand", VERSION, *parts)
         self._ranking_fingerprint = fingerprint(self.fingerprint, self.generation)
-
-    @property
-    def fitted_as(self) -> Retriever:
-        """See the class."""
-        found: Retriever = innermost(self._base)
-        return found
 
     @property
     def progress(self) -> EncodingProgress:
@@ -306,8 +303,11 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
             f"Name another mode (default {DEFAULT_BASE!r}).",
         )
     return ExpandRetriever(
-        library, context.retriever(base), model, settings, _answers(context), context.mode
+        library, context.retriever(base), model, settings, _answers(context), context.mode, base
     )
+
+
+build.needs_language_model = True  # type: ignore[attr-defined]  # asked before anything is built
 
 
 def _answers(context: RetrieverContext) -> CacheStore:

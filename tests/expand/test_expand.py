@@ -443,6 +443,16 @@ def test_the_gate_is_fitted_without_the_model(garden):
         assert cue.language_model_usage["expand"].calls == 1
 
 
+def test_a_failed_expansion_leaves_the_gate_of_the_base(garden):
+    messages = [{"role": "user", "content": "Slugs and snails eat all my lettuce"}]
+    with library(garden, ScriptedLanguageModel([""] * 3)) as cue:
+        plain = cue.advise(messages)
+        advice = cue.advise(messages, mode="expand")
+    assert advice.degraded is not None and advice.degraded.startswith("not expanded: ")
+    assert (advice.decision, advice.confidence) == (plain.decision, plain.confidence)
+    assert advice.gate == plain.gate and advice.text == plain.text
+
+
 def test_turns_that_are_over_are_not_expanded_again(garden):
     """Without a record, old turns are worked out again: that must not cost a call each."""
     texts = ("Slugs eat my lettuce", "Turn the compost heap", "Drill a bee hotel")

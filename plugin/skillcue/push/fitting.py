@@ -104,17 +104,14 @@ class GateFits:
         Args:
             mode: Name of the mode.
             library: What is searched.
-            retriever: Searches it. Where it has an attribute ``fitted_as``, that one is searched,
-                whose hits must have scores and signals of the same kind.
+            retriever: Searches it.
             wait: Seconds to wait for a fit that is not done; None waits as long as it takes.
         """
         key = (mode, library.generation)
         with self._lock:
             fit = self._fits.get(key)
             if fit is None or fit.is_over:
-                # A mode that asks a language model would be asked hundreds of times.
-                fitted_as = getattr(retriever, "fitted_as", retriever)
-                fit = self._fits[key] = _Fit(library, fitted_as, self._folder)
+                fit = self._fits[key] = _Fit(library, retriever, self._folder)
             self._fits.move_to_end(key)
             while len(self._fits) > FITS_KEPT:
                 self._fits.popitem(last=False)
