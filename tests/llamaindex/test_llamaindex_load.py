@@ -55,7 +55,7 @@ async def test_a_restarted_context_replays_the_same_bytes(bees):
     agent = with_skills(FunctionAgent(llm=llm), bees)
     ctx = Context(agent)
     memory = ChatMemoryBuffer.from_defaults(token_limit=100_000)
-    await agent.run(user_msg=NAMED, ctx=ctx, memory=memory)
+    await run_turn(agent, NAMED, ctx=ctx, memory=memory)
     await ctx.store.set("memory", None)
     saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
     assert "Drill {size}" not in str(saved)
