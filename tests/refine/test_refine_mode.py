@@ -553,6 +553,14 @@ def test_a_named_task_is_refined_by_its_name(skills: Path) -> None:
         assert "quarterly" not in told
 
 
+def test_equal_words_of_two_named_tasks_are_two_decisions(skills: Path) -> None:
+    cue, model = open_cue(skills, [*good_script(), *good_script()], mode="refine")
+    with cue:
+        for task_id in ("a", "b", "a"):
+            cue.advise(user(TASK), run_context={"task_id": task_id})
+    assert len(model.asked) == 2 * len(good_script())
+
+
 def test_the_gate_is_fitted_without_the_model(skills: Path) -> None:
     cue, model = open_cue(skills, good_script(), mode="refine")
     with cue:

@@ -96,8 +96,9 @@ class _Run:
     task_id: str
 
     def key(self, index: int, *more: str) -> MemoKey:
-        """What the memo knows a turn by: all messages up to it, and what may be seen."""
-        return (self.turns[index].digest, self.scope.key if self.scope else "", *more)
+        """What the memo knows a turn by: all messages up to it, what may be seen, and the task."""
+        scope = self.scope.key if self.scope else ""
+        return (self.turns[index].digest, scope, self.task_id, *more)
 
     def asked_key(self, index: int) -> MemoKey:
         """The turn in a conversation with these declines in which this mode was asked for."""
