@@ -7,12 +7,9 @@ name says what is in it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import os
 import re
-import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +21,7 @@ from weakref import WeakValueDictionary
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_adapters.refine.skill_file import skill_from_text, skill_text
+from skillcue_adapters.whole_files import write_whole
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.language import Usage
 
@@ -150,10 +148,10 @@ class RefinedStore:
         for skill in made.skills:
             path = _skill_folder(self._folder, skill.id) / skill.name / "SKILL.md"
             if not path.exists():
-                _write(path, skill_text(skill))
+                write_whole(path, skill_text(skill))
             skills.append(replace(skill, path=path))
         made = replace(made, skills=tuple(skills))
-        _write(self._folder / "tasks" / f"{key}.json", _encoded(made))
+        write_whole(self._folder / "tasks" / f"{key}.json", _encoded(made))
         return made
 
     def _read(self, key: str) -> Refinement | None:
@@ -189,20 +187,6 @@ def _read_text(path: Path) -> str | None:
         return data.decode("utf-8") if len(data) <= FILE_BYTES else None
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, whoever else writes or reads it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _encoded(made: Refinement) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from skillcue.push.calibration import Calibration
 from skillcue.push.features import SIGNAL_SETS
+from skillcue_adapters.whole_files import write_whole
 
 __all__ = ["load_calibration", "store_calibration"]
 
@@ -37,19 +35,10 @@ def store_calibration(folder: Path, key: str, calibration: Calibration) -> None:
         "nothing": calibration.nothing,
         "foreign": calibration.foreign,
     }
-    temporary = ""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=folder, suffix=".tmp", delete=False
-        ) as file:
-            temporary = file.name
-            json.dump(record, file, allow_nan=False)
-        os.replace(temporary, _path(folder, key))
+        write_whole(_path(folder, key), json.dumps(record, allow_nan=False))
     except OSError:
         log.warning("the fitted gate could not be stored in %s", folder, exc_info=True)
-        with suppress(OSError):
-            os.unlink(temporary)
 
 
 def load_calibration(folder: Path, key: str) -> Calibration | None:
