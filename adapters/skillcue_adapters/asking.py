@@ -73,7 +73,8 @@ class Reply(Generic[T]):
 
     Attributes:
         value: What was read; None where there is none.
-        failure: Why there is none, one line; empty where there is one.
+        failure: Why there is none, with the cure of a failing model, one line; empty where there is
+            a value.
         usage: What all attempts took.
     """
 
@@ -100,7 +101,7 @@ def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
         try:
             answer = model.complete([*asked, *more], max_tokens=question.max_tokens, timeout_s=left)
         except LanguageModelError as error:
-            failure, more = error.message, []
+            failure, more = str(error), []  # with its cure, which has nowhere else to go
             continue
         except Exception as error:  # a client library may raise anything; others go on without
             log.warning("the language model raised", exc_info=True)

@@ -14,27 +14,30 @@ from collections.abc import Callable
 __all__ = ["EXIT_WAIT_S", "is_ending", "start_background"]
 
 EXIT_WAIT_S = 10.0
-"""At exit the threads are waited for together, seconds: a batch of texts is done by then."""
+"""At exit a thread is waited for so long, seconds: a batch of texts is done by then."""
 
-_running: set[threading.Thread] = set()
+_running: dict[threading.Thread, float] = {}
+"""Those under way, with how long each is waited for at exit, seconds."""
 
 
-def start_background(name: str, work: Callable[[], None]) -> None:
+def start_background(name: str, work: Callable[[], None], exit_wait_s: float = EXIT_WAIT_S) -> None:
     """Do `work` in a thread that does not keep the process alive.
 
     Args:
         name: Of the thread.
         work: What is done; asks `is_ending` between its steps.
+        exit_wait_s: How long it is waited for at exit, seconds. Less is enough for what waits for a
+            socket and not in a native library.
     """
 
     def run() -> None:
         try:
             work()
         finally:
-            _running.discard(threading.current_thread())
+            _running.pop(threading.current_thread(), None)
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    _running.add(thread)
+    _running[thread] = exit_wait_s
     thread.start()
 
 
@@ -45,6 +48,7 @@ def is_ending() -> bool:
 
 @atexit.register
 def _finish() -> None:
-    until = time.monotonic() + EXIT_WAIT_S
-    for thread in tuple(_running):  # those of the process that was forked are over here
-        thread.join(max(until - time.monotonic(), 0.0))
+    began = time.monotonic()
+    # Those of the process that was forked are over here.
+    for thread, exit_wait_s in _running.copy().items():
+        thread.join(max(began + exit_wait_s - time.monotonic(), 0.0))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import Any, Literal
+
+from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["ChatMessage", "Completion", "ToolCall", "ToolSpec", "Usage"]
 
@@ -13,11 +17,14 @@ __all__ = ["ChatMessage", "Completion", "ToolCall", "ToolSpec", "Usage"]
 class Usage:
     """What calls of a language model took; `a + b` is what both took.
 
+    What no call can take, such as a negative count, is a `ConfigurationError`.
+
     Attributes:
-        calls: Requests that were answered.
-        input_tokens: Tokens sent.
-        output_tokens: Tokens received.
-        money: In the currency of the user's price table; None where a call has no known price.
+        calls: Requests that were answered, 0 or more.
+        input_tokens: Tokens sent, 0 or more.
+        output_tokens: Tokens received, 0 or more.
+        money: In the currency of the user's price table, 0 or more; None where a call has no known
+            price.
         estimated: Some tokens were estimated from the text, since the model did not count them.
     """
 
@@ -26,6 +33,18 @@ class Usage:
     output_tokens: int = 0
     money: float | None = 0.0
     estimated: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "input_tokens", "output_tokens"):
+            if not _is_number(getattr(self, name), int):
+                raise ConfigurationError(
+                    f"Usage: {name} is {getattr(self, name)!r}.",
+                    "Give a whole number of 0 or more; Usage(money=None) where nothing was counted.",
+                )
+        if self.money is not None and not _is_number(self.money, int | float):
+            raise ConfigurationError(
+                f"Usage: money is {self.money!r}.", "Give a number of 0 or more, or None."
+            )
 
     def __add__(self, other: Usage) -> Usage:
         known = self.money is not None and other.money is not None
@@ -36,6 +55,11 @@ class Usage:
             (self.money or 0.0) + (other.money or 0.0) if known else None,
             self.estimated or other.estimated,
         )
+
+
+def _is_number(value: object, kind: type | UnionType) -> bool:
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    return fits and 0 <= value < math.inf  # type: ignore[operator]
 
 
 @dataclass(frozen=True, slots=True)

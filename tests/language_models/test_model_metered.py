@@ -76,7 +76,7 @@ def test_what_will_not_pass_is_not_tried_again(lasting):
 
 def test_tries_end():
     inner = ScriptedLanguageModel([StatusError(503)] * 9)
-    with pytest.raises(LanguageModelError, match=r"StatusError \(status 503\)"):
+    with pytest.raises(LanguageModelError, match=r"StatusError, status 503"):
         ask(open_language_model(inner, limits=QUICK))
     assert len(inner.asked) == 3
 
@@ -86,7 +86,7 @@ def test_a_failure_shows_its_class_and_never_its_text():
     with pytest.raises(LanguageModelError) as caught:
         ask(model)
     shown = "".join(traceback.format_exception(caught.value))
-    assert "StatusError (status 401)" in shown
+    assert "StatusError, status 401" in shown
     assert "SECRET" not in shown
 
 
@@ -158,8 +158,9 @@ def test_a_free_slot_is_waited_for_no_longer_than_the_time_allowed():
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(ask, model, timeout_s=20)
         assert entered.wait(10)
-        with pytest.raises(LanguageModelError, match="TimeoutError"):
+        with pytest.raises(LanguageModelError, match="other requests took all places") as caught:
             ask(model, timeout_s=0.02)
+        assert "concurrency=1" in caught.value.cure
         release.set()
         assert first.result().text == "yes"
 
@@ -261,11 +262,6 @@ def test_a_function_gets_system_and_prompt():
     assert not model.calls_tools
 
 
-def test_a_function_that_gives_no_text_has_no_answer():
-    with pytest.raises(LanguageModelError, match="TypeError"):
-        ask(open_language_model(lambda system, prompt: {"text": "no"}))
-
-
 async def test_it_can_be_asked_off_an_event_loop():
     model = open_language_model(ScriptedLanguageModel(["yes"]))
     assert (await asyncio.to_thread(ask, model)).text == "yes"
@@ -276,6 +272,12 @@ async def test_it_can_be_asked_off_an_event_loop():
     [
         {"timeout_s": 0},
         {"timeout_s": float("inf")},
+        {"timeout_s": float("nan")},
+        {"timeout_s": 1e300},
+        {"timeout_s": 10**400},
+        {"timeout_s": "8"},
+        {"tries": "3"},
+        {"tries": None},
         {"tries": 0},
         {"tries": 1.5},
         {"concurrency": True},

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
+import traceback
+from typing import Any
 
 import pytest
-from support.asking_mode import AskingModes
+from support.asking_mode import AskingModes, openai_server
 
 from skillcue import SkillCue
 from skillcue_adapters.language_models import CallLimits, open_language_model
-from skillcue_hooks.errors import ConfigurationError, UnknownSettingError
-from skillcue_hooks.language import Usage
+from skillcue_adapters.language_models.openai_spec import read_endpoint
+from skillcue_hooks.errors import ConfigurationError, LanguageModelError, UnknownSettingError
+from skillcue_hooks.language import ChatMessage, Usage
 from skillcue_hooks.testing import ScriptedLanguageModel
 
 
@@ -29,6 +33,32 @@ def one_argument(prompt):
     return prompt
 
 
+def generator(system, prompt):
+    yield prompt
+
+
+async def asynchronous_generator(system, prompt):
+    yield prompt
+
+
+def returns_none(system, prompt) -> None:
+    pass
+
+
+def returns_number(system, prompt) -> int:
+    return 3
+
+
+class CoroutineModel(ScriptedLanguageModel):
+    async def complete(self, messages, *, tools=(), max_tokens, timeout_s):
+        return super().complete(messages, max_tokens=max_tokens, timeout_s=timeout_s)
+
+
+class OtherArguments(ScriptedLanguageModel):
+    def complete(self, messages):
+        return super().complete(messages, max_tokens=9, timeout_s=9)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -41,13 +71,46 @@ def one_argument(prompt):
         ("gpt-5", "Unknown language model 'gpt-5'"),
         ("anthropic:claude", "Unknown language model 'anthropic'"),
         ("openai:", "openai:"),
-        ("openai:m@ftp://host/v1", "The endpoint in llm"),
-        ("openai:m@http://", "The endpoint in llm"),
+        ("openai:m@ftp://host/v1", "no http:// or https://"),
+        ("openai:m@http://", "host or port"),
         ("openai:m@http://127.0.0.1/v1?keys=A", "'keys'"),
         ("openai:m@http://127.0.0.1/v1?temperature=hot", "temperature"),
         ("openai:m@http://127.0.0.1/v1?temperature=3", "temperature"),
         ("openai:m@http://127.0.0.1/v1?key_env=NO_SUCH_KEY", "NO_SUCH_KEY is not set"),
         ("openai:gpt-5", "OPENAI_API_KEY is not set"),
+        ("openai:m@http://127.0.0.1:99999/v1", "host or port"),
+        ("openai:m@http://127.0.0.1:abc/v1", "host or port"),
+        ("openai:m@http://127.0.0.1:0/v1", "host or port"),
+        ("openai:m@http://127.0.0.1:-1/v1", "host or port"),
+        ("openai:m@http://[::1/v1", "host or port"),
+        ("openai:m@http://:8000/v1", "host or port"),
+        ("openai:m@http://a..b/v1", "host or port"),
+        ("openai:m@http://" + "a" * 64 + ".de/v1", "host or port"),
+        ("openai:m@http://bücher.de/v1", "outside of ASCII"),
+        ("openai:m@http://127.0.0.1/v1#x", "with #"),
+        ("openai:m@http://127.0.0.1/v1/chat/completions", "added by itself"),
+        ("openai:m@http://127.0.0.1/v1/chat/completions/", "added by itself"),
+        ("openai:my model@http://127.0.0.1/v1", "holds a space"),
+        ("openai:m@http://127.0.0.1 /v1", "holds a space"),
+        ("openai: m@http://127.0.0.1/v1", "holds a space"),
+        ("openai:m\x00@http://127.0.0.1/v1", "nobody sees"),
+        ("openai:@http://127.0.0.1/v1", "names no model"),
+        ("openai:http://127.0.0.1/v1", "names no model"),
+        ("openai:m@localhost/v1", "without http://"),
+        ("openai:m@127.0.0.1:8000/v1", "without http://"),
+        ("openai:m@gpu.lan:8000", "without http://"),
+        ("openai:m@", "without http://"),
+        ("openai:m@http://127.0.0.1/v1?key_env=", "names no environment variable"),
+        ("openai:m@http://127.0.0.1/v1?key_env=sk-abc", "names no environment variable"),
+        (print, "print is a built-in of Python"),
+        (eval, "eval is a built-in of Python"),
+        (str, "class str"),
+        (generator, "returns a generator"),
+        (asynchronous_generator, "returns an asynchronous generator"),
+        (returns_none, "annotated to return None"),
+        (returns_number, "annotated to return int"),
+        (CoroutineModel([]), "complete.. of the CoroutineModel is a coroutine"),
+        (OtherArguments([]), "complete.. of the OtherArguments takes other arguments"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
@@ -58,10 +121,78 @@ def test_a_wrong_model_is_said_at_once_with_a_cure(example_skills, monkeypatch, 
     assert caught.value.cure
 
 
-def test_a_password_in_the_address_is_refused_and_not_repeated():
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "m@http://user:hunter2@host/v1",
+        "m@http://user:hunter2@host:99999/v1",
+        "m@http://user:hunter2 @host/v1",
+        "m@http://user:1?hunter2@host/v1",
+        "@http://user:hunter2@host/v1",
+        "m@ftp://user:hunter2@host/v1",
+        "m@http://host/v1?key_env=sk-hunter2",
+        "m@http://host/v1?key_env=sk_hunter2",
+        "m@http://host/v1?key_env=hunter2_9",
+    ],
+)
+def test_a_password_or_a_key_in_the_spec_is_refused_and_not_repeated(spec):
     with pytest.raises(ConfigurationError) as caught:
-        open_language_model("openai:m@http://user:hunter2@host/v1")
+        open_language_model(f"openai:{spec}")
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "model", "url"),
+    [
+        ("m@http://127.0.0.1/v1/", "m", "http://127.0.0.1/v1"),
+        ("qwen3:4b@http://localhost:11434/v1", "qwen3:4b", "http://localhost:11434/v1"),
+        ("@cf/a/b@https://x.example/v1", "@cf/a/b", "https://x.example/v1"),
+        ("claude@20240620@http://[::1]:8000/v1", "claude@20240620", "http://[::1]:8000/v1"),
+        ("org/m@http://h_1/v1?temperature=0", "org/m", "http://h_1/v1"),
+    ],
+)
+def test_specs_that_are_fine(spec, model, url):
+    found = read_endpoint(spec)
+    assert (found.model, found.url) == (model, url)
+
+
+def test_functions_that_may_return_a_text_are_taken():
+    def honest(system: str, prompt: str) -> str:
+        return prompt
+
+    def unsure(system, prompt) -> Any:
+        return prompt
+
+    def written(system, prompt) -> str | None:
+        return prompt
+
+    def numbers(system, prompt) -> int:
+        return 3
+
+    @functools.wraps(numbers)
+    def as_text(system, prompt):
+        return str(numbers(system, prompt))
+
+    for function in (honest, unsure, written, as_text, functools.partial(honest), "{}{}".format):
+        assert open_language_model(function).complete(
+            [ChatMessage("user", "x")], max_tokens=9, timeout_s=20
+        )
+
+
+def test_a_key_with_a_line_break_is_not_sent_and_not_shown(monkeypatch):
+    with openai_server({"choices": [{"message": {"content": "yes"}}]}) as server:
+        model = open_language_model(f"openai:m@{server.url}")
+        monkeypatch.setenv("OPENAI_API_KEY", " sk-key\n")
+        ask = functools.partial(
+            model.complete, [ChatMessage("user", "x")], max_tokens=9, timeout_s=20
+        )
+        assert ask().text == "yes"
+        for wrong in ("sk-SECRET\nX: y", "sk-SECRET…"):
+            monkeypatch.setenv("OPENAI_API_KEY", wrong)
+            with pytest.raises(LanguageModelError, match="OPENAI_API_KEY holds") as caught:
+                ask()
+            assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+    assert server.keys == ["Bearer sk-key"]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +206,14 @@ def test_a_password_in_the_address_is_refused_and_not_repeated():
         {"ScriptedLanguageModel": (1, "2")},
         {"ScriptedLanguageModel": "12"},
         {"ScriptedLanguageModel": (True, 1)},
+        {"ScriptedLanguageModel": (float("inf"), 1)},
+        {"ScriptedLanguageModel": (10**400, 1)},
+        {"ScriptedLanguageModel": (1, 1e13)},
+        {"ScriptedLanguageModel": {"input": 1, "output": 1}},
+        {"ScriptedLanguageModel": (1, 1, 1)},
+        {"ScriptedLanguageModel": None},
+        {"ScriptedLanguageModel": (1, 1), "another": (1, -1)},
+        [("ScriptedLanguageModel", (1, 1))],
         {3: (1, 1)},
         {},
         {"another": (1, 1)},

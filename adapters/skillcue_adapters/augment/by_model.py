@@ -97,7 +97,7 @@ def augment_by_model(skill: Skill, model: LanguageModel) -> Augmentation | NoAns
         try:
             said = _ask(model, messages)
         except LanguageModelError as error:
-            return NoAnswer(error.message, usage)
+            return NoAnswer(str(error), usage)
         usage += said.usage
         answer = _read(said.text, skill, graph)
         if isinstance(answer, _Answer):

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
-__all__ = ["Backend", "counted", "message_texts", "model_name", "shortened"]
+__all__ = ["Backend", "Service", "counted", "is_count", "message_texts", "model_name", "shortened"]
+
+MOST_TOKENS = 1_000_000_000
+"""No call takes more; a larger count is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where requests go, as messages speak of it; empty where an object keeps that to itself.
+
+    Attributes:
+        url: The address that is asked; it holds no secret.
+        key_env: Environment variable that holds the key.
+        options: What a request asks for that a service may not know, such as ``temperature=0``.
+    """
+
+    url: str = ""
+    key_env: str = ""
+    options: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """What names the environment variable; it is not repeated where it looks like a key."""
+        if re.fullmatch("[A-Z][A-Z0-9_]*", self.key_env):
+            return f"the environment variable {self.key_env}"
+        return "the environment variable that key_env names"
 
 
 class Backend(Protocol):
@@ -17,6 +44,8 @@ class Backend(Protocol):
         name: The model's name, as price tables and messages write it.
         fingerprint: Everything that changes an answer.
         calls_tools: It can be given tools.
+
+    One that knows where its requests go has the attribute ``service`` as well, a `Service`.
     """
 
     @property
@@ -48,9 +77,14 @@ class Backend(Protocol):
 
 def counted(input_tokens: object, output_tokens: object) -> Usage:
     """What a service says it took; nothing where it says nothing of use."""
-    if _is_count(input_tokens) and _is_count(output_tokens):
+    if is_count(input_tokens) and is_count(output_tokens):
         return Usage(1, input_tokens, output_tokens, None)
     return Usage(money=None)
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether `value` is a number of tokens that a call can have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
 
 
 def message_texts(messages: Sequence[ChatMessage]) -> str:
@@ -87,7 +121,3 @@ def shortened(model: Any, max_tokens: int) -> Any:
             lower = isinstance(own, int) and 0 < own < max_tokens
             return model if lower else model.model_copy(update={field: max_tokens})
     return model
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

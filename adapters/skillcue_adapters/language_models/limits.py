@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import threading
 from dataclasses import dataclass, fields
 
 from skillcue_hooks.errors import ConfigurationError
@@ -43,9 +43,9 @@ class CallLimits:
 
 def _check(name: str, value: object, *, whole: bool) -> None:
     kind = int if whole else (int, float)
-    fits = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-    least_fits = fits and (value >= 1 if whole else value > 0)  # type: ignore[operator]
-    if not least_fits:
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    # Python cannot wait for longer than this maximum.
+    if not (number and (value >= 1 if whole else 0 < value <= threading.TIMEOUT_MAX)):  # type: ignore[operator]
         raise ConfigurationError(
             f"CallLimits: {name} is {value!r}.",
             "Give a whole number from 1." if whole else "Give a number of seconds above 0.",

@@ -8,20 +8,28 @@ from concurrent.futures import Future
 from contextvars import Context
 from dataclasses import replace
 
-from skillcue_adapters.language_models.backend import Backend, message_texts
-from skillcue_adapters.language_models.failures import may_pass, named
+from skillcue_adapters.language_models.backend import Backend, Service
+from skillcue_adapters.language_models.counting import usage_of
+from skillcue_adapters.language_models.explanations import (
+    RAISED_CURE,
+    Asked,
+    NoPlaceError,
+    explained,
+)
+from skillcue_adapters.language_models.failures import may_pass
 from skillcue_adapters.language_models.limits import CallLimits
-from skillcue_adapters.language_models.prices import Price, money
+from skillcue_adapters.language_models.prices import Price
 from skillcue_adapters.language_models.slots import Slots
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import start_background
-from skillcue_adapters.token_estimate import estimate_tokens
-from skillcue_hooks.errors import LanguageModelError
+from skillcue_hooks.errors import LanguageModelError, SkillcueError
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
 __all__ = ["Meter", "MeteredLanguageModel"]
 
-_CURE = "Is the model in reach, its key valid, and the time limit long enough?"
+EXIT_WAIT_S = 0.5
+"""At exit requests under way are waited for, seconds. They wait for a socket, where a thread can be
+ended at any moment, and one that was given up may go on for as long as its service is silent."""
 
 
 class Meter:
@@ -100,8 +108,8 @@ class MeteredLanguageModel:
             timeout_s: Longest time for the answer, all tries together, seconds.
 
         Raises:
-            LanguageModelError: There is no answer. It names the class of the failure and not its
-                text, which may hold keys.
+            LanguageModelError: There is no answer. It says what that means and what to do about
+                it, and names the class of the failure and not its text, which may hold keys.
         """
         from tenacity import (  # a third of the time of `import skillcue`, so only where used
             Retrying,
@@ -123,10 +131,17 @@ class MeteredLanguageModel:
             return retrying(self._once, tuple(messages), tuple(tools), max_tokens, until)
         except LanguageModelError:
             raise
+        except SkillcueError as error:
+            cause, cure = error.message.rstrip("."), error.cure
         except Exception as error:  # noqa: BLE001  # models of any framework: anything
-            failure = named(error)
+            service = getattr(self._backend, "service", Service())
+            asked = Asked(self.name, service, bool(tools), max_tokens, timeout_s, limits)
+            cause, cure = explained(error, asked)
         # Outside of the handler: a traceback would show the text of the cause.
-        raise LanguageModelError(f"The model {self.name} gave no answer: {failure}.", _CURE)
+        raise self._no_answer(cause, cure)
+
+    def _no_answer(self, cause: str, cure: str) -> LanguageModelError:
+        return LanguageModelError(f"The model {self.name} gave no answer: {cause}.", cure)
 
     def _once(
         self,
@@ -139,41 +154,25 @@ class MeteredLanguageModel:
         left = min(until - time.monotonic(), self._limits.timeout_s)
         place = self._slots.take(left) if left > 0 else None
         if place is None:
-            raise TimeoutError
+            raise NoPlaceError
         answer: Future[Completion] = Future()
         timeout_s = max(min(until - time.monotonic(), self._limits.timeout_s), 0.001)
 
         def work() -> None:
             try:
                 found = self._backend.answer(messages, tools, max_tokens, timeout_s)
-                found = replace(found, usage=self._usage(messages, tools, found))
+                usage = usage_of(messages, tools, found, self._price)
+                found = replace(found, usage=usage)
                 # Here and not by whoever waits: an answer that comes too late is paid as well.
-                self._meter.add(self._mode, found.usage)
+                self._meter.add(self._mode, usage)
                 answer.set_result(found)
-            except BaseException as error:  # noqa: BLE001  # carried over to who waits
+            except Exception as error:  # noqa: BLE001  # carried over to who waits
                 answer.set_exception(error)
+            except BaseException as error:  # noqa: BLE001  # a model does not end the process
+                cause = f"it raised {type(error).__name__}"
+                answer.set_exception(self._no_answer(cause, RAISED_CURE))
             finally:
                 place.release()
 
-        start_background("skillcue-model", lambda: Context().run(work))
+        start_background("skillcue-model", lambda: Context().run(work), EXIT_WAIT_S)
         return answer.result(timeout_s)
-
-    def _usage(
-        self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec], found: Completion
-    ) -> Usage:
-        """What the model counted, else an estimate, with its price."""
-        usage = found.usage
-        if not usage.calls:
-            said = ChatMessage("assistant", found.text, found.tool_calls)
-            offered = "".join(f"{t.name}{t.description}{dict(t.parameters)}" for t in tools)
-            usage = Usage(
-                calls=1,
-                input_tokens=estimate_tokens(message_texts(messages) + offered),
-                output_tokens=estimate_tokens(message_texts([said])),
-                money=None,
-                estimated=True,
-            )
-        if usage.money is None and self._price is not None:
-            cost = money(self._price, usage.input_tokens, usage.output_tokens)
-            usage = replace(usage, money=cost)
-        return usage

@@ -4,52 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from http.client import HTTPMessage
 from typing import IO, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from skillcue_adapters.language_models.openai_format import (
     completion_of,
     message_field,
     tool_field,
 )
-from skillcue_hooks.errors import ConfigurationError
+from skillcue_adapters.language_models.openai_spec import read_endpoint
+from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec
 
 __all__ = ["OpenAiBackend"]
 
-_OPENAI = "https://api.openai.com/v1"
-_FORM = 'The form is "openai:MODEL@http://host:port/v1?key_env=VARIABLE&temperature=0".'
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LARGEST_ANSWER = 8_000_000
 """A longer response is no chat completion, bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Endpoint:
-    """What a spec says.
-
-    Attributes:
-        model: Name of the model.
-        url: Of the API, without a slash at its end.
-        key_env: Environment variable that holds the key.
-        temperature: Of the sampling; None leaves it to the server.
-    """
-
-    model: str
-    url: str
-    key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = None
-
-    @property
-    def is_openai(self) -> bool:
-        return self.url == _OPENAI
 
 
 class OpenAiBackend:
@@ -68,7 +44,8 @@ class OpenAiBackend:
     calls_tools = True
 
     def __init__(self, spec: str) -> None:
-        self._endpoint = _read(spec)
+        self._endpoint = read_endpoint(spec)
+        self.service = self._endpoint.service
         self.name = self._endpoint.model
         place = (self._endpoint.url, self._endpoint.model, str(self._endpoint.temperature))
         self.fingerprint = fingerprint("openai", *place)
@@ -87,7 +64,8 @@ class OpenAiBackend:
 
         Raises:
             OSError: It is out of reach, too slow, or answers with a status of failure.
-            ValueError: It answers something else than a chat completion.
+            LanguageModelError: It answers something else than a chat completion, or the key cannot
+                be sent.
         """
         endpoint = self._endpoint
         # OpenAI's own newer models refuse the old name; the servers that copied it know no other.
@@ -101,15 +79,36 @@ class OpenAiBackend:
             body["tools"] = [tool_field(tool) for tool in tools]
         if endpoint.temperature is not None:
             body["temperature"] = endpoint.temperature
-        request = urllib.request.Request(
-            f"{endpoint.url}/chat/completions", json.dumps(body).encode(), _headers(endpoint)
+        raw = self._sent(json.dumps(body).encode(), timeout_s)
+        try:
+            return completion_of(json.loads(raw))
+        except (ValueError, RecursionError):
+            what, cure = _unexpected(raw)
+        # Outside of the handler: the error in it holds what the service said.
+        raise LanguageModelError(
+            f"The model {self.name} gave no answer: {self.service.url} answers with {what}.", cure
         )
+
+    def _sent(self, body: bytes, timeout_s: float) -> bytes:
+        request = urllib.request.Request(self.service.url, body, self._headers())
         try:
             with self._opener.open(request, timeout=timeout_s) as response:
-                return completion_of(json.loads(response.read(_LARGEST_ANSWER)))
+                raw: bytes = response.read(_LARGEST_ANSWER)
+                return raw
         except urllib.error.HTTPError as error:
             error.close()  # it is a response as well, with a connection of its own
             raise
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "User-Agent": "skillcue"}
+        key = os.environ.get(self.service.key_env, "").strip()
+        if not (key.isascii() and key.isprintable()):  # else the error that refuses it quotes it
+            raise LanguageModelError(
+                f"The model {self.name} gave no answer: {self.service.variable} holds a character "
+                "that is in no key.",
+                "Set it to the key alone.",
+            )
+        return {**headers, "Authorization": f"Bearer {key}"} if key else headers
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -127,45 +126,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _headers(endpoint: _Endpoint) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "User-Agent": "skillcue"}
-    key = os.environ.get(endpoint.key_env, "")
-    return {**headers, "Authorization": f"Bearer {key}"} if key else headers
-
-
-def _read(spec: str) -> _Endpoint:
-    found = re.fullmatch(
-        r"(?P<model>[^\s?]+?)(@(?P<url>https?://[^\s?]+))?(\?(?P<more>\S*))?", spec
-    )
-    if found is None:
-        raise ConfigurationError(f"llm is 'openai:{spec}'.", _FORM)
-    url = (found["url"] or _OPENAI).rstrip("/")
-    parts = urlsplit(url)
-    if not parts.hostname or "@" in parts.netloc or "://" in found["model"]:
-        # not quoted: where a password stands, it would be shown
-        raise ConfigurationError(
-            "The endpoint in llm is no http address, or holds a password.", _FORM
-        )
-    endpoint = _Endpoint(found["model"], url, **_options(found["more"] or ""))
-    named = "key_env" in (found["more"] or "")
-    if (named or endpoint.is_openai) and not os.environ.get(endpoint.key_env):
-        raise ConfigurationError(
-            f"The environment variable {endpoint.key_env} is not set.",
-            "Set it to the key of the endpoint, or name another: openai:MODEL?key_env=VARIABLE.",
-        )
-    return endpoint
-
-
-def _options(text: str) -> dict[str, Any]:
-    options: dict[str, Any] = dict(parse_qsl(text, keep_blank_values=True))
-    unknown = set(options) - {"key_env", "temperature"}
-    if unknown:
-        raise ConfigurationError(f"llm has the option {min(unknown)!r}, which is unknown.", _FORM)
-    if "temperature" in options:
-        try:
-            options["temperature"] = float(options["temperature"])
-        except ValueError:
-            options["temperature"] = -1.0
-        if not 0 <= options["temperature"] <= 2:
-            raise ConfigurationError("The temperature in llm is no number from 0 to 2.", _FORM)
-    return options
+def _unexpected(raw: bytes) -> tuple[str, str]:
+    """(what a body is that is no chat completion, what to do about it); nothing of its text."""
+    is_api = "Does the address speak chat completions of OpenAI? Its log may say more."
+    if raw.lstrip().startswith(b"<"):
+        return "a page of HTML", "Is the address an API, or does it have to end in /v1?"
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return "something else than JSON" if raw.strip() else "nothing", is_api
+    if isinstance(found, Mapping) and found.get("error"):
+        return "JSON that reports an error", "The log of the service says which."
+    has_choices = isinstance(found, Mapping) and found.get("choices")
+    return ("JSON that is no chat completion" if has_choices else "JSON without choices"), is_api

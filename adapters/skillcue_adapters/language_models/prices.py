@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["Price", "money", "price_of"]
+__all__ = ["MOST_MONEY", "Price", "is_amount", "money", "price_of"]
+
+MOST_MONEY = 1e12
+"""No call and no million tokens cost more, in any currency."""
 
 Price = tuple[float, float]
 """Money for a million tokens sent, and for a million received."""
@@ -48,16 +50,17 @@ def money(price: Price, input_tokens: int, output_tokens: int) -> float:
     return (input_tokens * price[0] + output_tokens * price[1]) / _MILLION
 
 
+def is_amount(value: object) -> bool:
+    """Whether `value` is an amount of money that a call can cost."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= MOST_MONEY  # type: ignore[operator]
+
+
 def _check(name: object, price: object) -> None:
     pair = isinstance(price, tuple | list) and len(price) == 2
-    if isinstance(name, str) and pair and all(map(_is_price, price)):  # type: ignore[call-overload]
+    if isinstance(name, str) and pair and all(map(is_amount, price)):  # type: ignore[call-overload]
         return
     raise ConfigurationError(
         f"The price of {name!r} is {price!r}.",
-        f"Give two numbers of 0 or more: {_EXAMPLE}.",
+        f"Give two numbers from 0 to {MOST_MONEY:g}: {_EXAMPLE}.",
     )
-
-
-def _is_price(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value >= 0  # type: ignore[arg-type,operator]

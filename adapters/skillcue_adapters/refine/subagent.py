@@ -32,8 +32,8 @@ log = logging.getLogger("skillcue.refine")
 ARGUMENT_CHARS = 200
 """Longest argument that a step records, characters."""
 
-REASON_CHARS = 200
-"""Longest reason of a failure, characters."""
+REASON_CHARS = 400
+"""Longest reason of a failure, with its cure, characters."""
 
 
 def refine_task(
@@ -125,7 +125,7 @@ class _SubAgent:
                 timeout_s=self.budget.left_s,
             )
         except LanguageModelError as error:
-            raise RefineError(f"the model did not answer ({_reason(error.message)})") from error
+            raise RefineError(f"the model did not answer ({_reason(str(error))})") from error
         except Exception as error:  # a model of the user's may raise anything
             raise RefineError(f"the model raised {type(error).__name__}") from error
         self.budget.add(self._messages, answer)
