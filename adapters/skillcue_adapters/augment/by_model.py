@@ -143,7 +143,7 @@ def _ask(model: LanguageModel, messages: Sequence[ChatMessage]) -> Completion:
         raise
     except Exception as error:  # a model may raise anything, and thousands of skills may be left
         raise LanguageModelError(
-            f"the model failed: {type(error).__name__}", "Is it in reach, and its key valid?"
+            f"The model raised {type(error).__name__}.", "Is it in reach, and its key valid?"
         ) from error
 
 
