@@ -121,6 +121,18 @@ def test_something_else_than_a_completion_is_no_answer(garbage, says):
     assert "SECRET" not in "".join(traceback.format_exception(caught.value))
 
 
+def test_a_page_where_an_api_should_be():
+    with openai_server((200, {}, b"<html>")) as server:
+        for url, cure in [
+            (server.url, "Is the address an API, or does a login or a proxy stand before it?"),
+            (server.url.removesuffix("/v1"), "Does the address have to end in /v1?"),
+        ]:
+            model = open_language_model(f"openai:tiny@{url}")
+            with pytest.raises(LanguageModelError, match="a page of HTML") as caught:
+                model.complete([ChatMessage("user", "x")], max_tokens=9, timeout_s=20)
+            assert caught.value.cure == cure
+
+
 def test_statuses_that_pass_are_tried_again_and_others_not(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with openai_server((429, {}, {}), (503, {}, {}), body()) as server:

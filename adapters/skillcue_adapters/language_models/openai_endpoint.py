@@ -83,7 +83,7 @@ class OpenAiBackend:
         try:
             return completion_of(json.loads(raw))
         except (ValueError, RecursionError):
-            what, cure = _unexpected(raw)
+            what, cure = _unexpected(raw, self.service.url)
         # Outside of the handler: the error in it holds what the service said.
         raise LanguageModelError(
             f"The model {self.name} gave no answer: {self.service.url} answers with {what}.", cure
@@ -126,11 +126,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _unexpected(raw: bytes) -> tuple[str, str]:
+def _unexpected(raw: bytes, url: str) -> tuple[str, str]:
     """(what a body is that is no chat completion, what to do about it); nothing of its text."""
     is_api = "Does the address speak chat completions of OpenAI? Its log may say more."
     if raw.lstrip().startswith(b"<"):
-        return "a page of HTML", "Is the address an API, or does it have to end in /v1?"
+        page = "Is the address an API, or does a login or a proxy stand before it?"
+        return "a page of HTML", page if "/v1/" in url else "Does the address have to end in /v1?"
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError):
