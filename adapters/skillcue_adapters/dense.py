@@ -102,7 +102,7 @@ def build(library: Library, context: RetrieverContext) -> DenseRetriever:
         MissingExtraError: The encoder needs a package that is not installed.
     """
     encoder, given = semantic_inputs(context)
-    settings = read_settings(SemanticSettings, given, context.mode)
+    settings = read_settings(SemanticSettings, given, context.mode, others=("encoder",))
     return DenseRetriever(
         library,
         encoder,

@@ -290,7 +290,7 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
     """
     given = dict(context.settings)
     base = given.pop("base", DEFAULT_BASE)
-    settings = read_settings(ExpandSettings, given, context.mode)
+    settings = read_settings(ExpandSettings, given, context.mode, others=("base",))
     model = context.language_model
     if model is None:
         raise ConfigurationError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from skillcue_hooks.errors import ConfigurationError, UnknownSettingError
@@ -24,13 +24,17 @@ def choice(default: str, *others: str) -> Any:
     return dataclasses.field(default=default, metadata={"options": (default, *others)})
 
 
-def read_settings(kind: type[T], given: Mapping[str, Any], mode: str) -> T:
+def read_settings(
+    kind: type[T], given: Mapping[str, Any], mode: str, others: Iterable[str] = ()
+) -> T:
     """An instance of the dataclass `kind`, defaults where `given` says nothing.
 
     Args:
         kind: A dataclass whose fields are made by `number` and `choice`.
         given: Settings as the user wrote them.
         mode: Name of the retriever, for messages.
+        others: Settings of the mode that are not fields and were taken out of `given`; they are
+            listed with the fields where a name is unknown.
 
     Raises:
         UnknownSettingError: `given` names a field that `kind` has not.
@@ -40,7 +44,7 @@ def read_settings(kind: type[T], given: Mapping[str, Any], mode: str) -> T:
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for name, value in given.items():
         if name not in fields:
-            raise UnknownSettingError(name, fields)
+            raise UnknownSettingError(name, (*fields, *others))
         _check(fields[name], value, mode)
     return kind(**given)
 

@@ -323,7 +323,7 @@ def build(library: Library, context: RetrieverContext) -> SkillSightRetriever:
         MissingExtraError: The encoder needs a package that is not installed.
     """
     encoder, given = semantic_inputs(context)
-    settings = read_settings(SkillSightSettings, given, context.mode)
+    settings = read_settings(SkillSightSettings, given, context.mode, others=("encoder",))
     return SkillSightRetriever(
         library,
         encoder,

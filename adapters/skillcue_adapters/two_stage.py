@@ -272,7 +272,8 @@ def build(library: Library, context: RetrieverContext) -> TwoStageRetriever:
     given = dict(context.settings)
     first = given.pop("first", DEFAULT_FIRST)
     spec = given.pop("cross_encoder", None)
-    settings = read_settings(TwoStageSettings, given, context.mode)
+    others = ("first", "cross_encoder")
+    settings = read_settings(TwoStageSettings, given, context.mode, others=others)
     if spec is None:
         spec = context.defaults.get("cross_encoder")
     if spec is None:

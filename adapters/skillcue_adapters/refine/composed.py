@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from skillcue_adapters.refine.drafts import Draft
+from skillcue_adapters.refine.quoting import plain_text
 from skillcue_hooks.contracts import Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -101,5 +102,5 @@ def may_see(skill: Skill, scope: Scope | None, find: Find) -> bool:
 
 def _origin(parents: Iterable[str]) -> str:
     """The last line of a body: where files that it mentions are."""
-    named = ", ".join(f"`{parent}`" for parent in parents)
+    named = ", ".join(f"`{' '.join(plain_text(parent).split())}`" for parent in parents)
     return f"Composed from {named}. Files that are mentioned lie beside those skills."

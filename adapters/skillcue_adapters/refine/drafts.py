@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skillcue_adapters.refine.quoting import plain_text
+from skillcue_adapters.refine.likeness import Words, is_same_text, words_of
+from skillcue_adapters.refine.quoting import one_line, plain_text
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_hooks.contracts import Skill
 
@@ -49,7 +50,7 @@ class Draft:
 def checked_drafts(
     handed_in: Any, read: Mapping[str, Skill], settings: RefineSettings
 ) -> tuple[Draft, ...]:
-    """The drafts, equal texts once; empty where the model says that nothing helps.
+    """The drafts, of bodies that are one text the first; empty where nothing helps, says the model.
 
     Args:
         handed_in: The argument ``skills`` of ``finish``, whatever it is.
@@ -63,15 +64,15 @@ def checked_drafts(
         raise DraftError("`skills` must be a list of objects.")
     if len(handed_in) > settings.skills:
         raise DraftError(f"`skills` has {len(handed_in)} items; at most {settings.skills} fit.")
-    drafts: dict[str, Draft] = {}
-    names: set[str] = set()
+    drafts: dict[Words, Draft] = {}
     for item in handed_in:
         draft = _checked(item, read, settings)
-        if drafts.setdefault(_essence(draft.body), draft) is not draft:
+        words = words_of(draft.body)
+        if any(is_same_text(words, other) for other in drafts):
             continue
-        if draft.name in names:
+        if any(draft.name == other.name for other in drafts.values()):
             raise DraftError(f"Two skills are named {draft.name}; each name may stand once.")
-        names.add(draft.name)
+        drafts[words] = draft
     return tuple(drafts.values())
 
 
@@ -105,11 +106,12 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 
 def _parents(given: Any, read: Mapping[str, Skill]) -> tuple[str, ...]:
     named = given if isinstance(given, list) else [given]
-    texts = [text.strip() for text in named if isinstance(text, str)]
-    ids = (text if text in read else html.unescape(text) for text in texts)
-    return tuple(dict.fromkeys(skill_id for skill_id in ids if skill_id in read))
+    shown = {one_line(skill_id): skill_id for skill_id in read}
+    ids = [_read_id(text.strip(), read, shown) for text in named if isinstance(text, str)]
+    return tuple(dict.fromkeys(skill_id for skill_id in ids if skill_id is not None))
 
 
-def _essence(body: str) -> str:
-    """Equal for texts that differ in case and blanks."""
-    return " ".join(body.casefold().split())
+def _read_id(given: str, read: Mapping[str, Skill], shown: Mapping[str, str]) -> str | None:
+    """The id as it is or as it was shown, marked up or not."""
+    plain = html.unescape(given)
+    return next((text for text in (given, plain) if text in read), shown.get(one_line(plain)))

@@ -1,9 +1,10 @@
 """Mode ``refine``: skills that a language model composed for the task, in front of the base ranking.
 
-A task is refined once. Its key is the text of the thread's first user turn (`Query.task`), or the
-name that the user gave it (`Query.task_id`), with the settings, the model, the prompt's version and
-what the policy allows. What was composed is used again while every skill that was read for it is
-unchanged; else it is made anew. Any failure leaves the base ranking, and `Ranking.degraded` says why.
+A task is refined once. Its key is the text of the thread's first user turn (`Query.task`), whatever
+its blanks and line ends, or the name that the user gave it (`Query.task_id`), with the settings, the
+model, the prompt's version and what the policy allows. What was composed is used again while every
+skill that was read for it is unchanged; else it is made anew. Any failure leaves the base ranking, and
+`Ranking.degraded` says why.
 
 On the task itself the refined skills come first. On what follows in the thread they stand where the
 best of their parents would, so that a turn about something else is not answered by the task. Either
@@ -16,6 +17,7 @@ Refinement once a task, by a sub-agent, is `liu_refined` of SkillSeek
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -137,7 +139,8 @@ class RefineRetriever:
         return refine_task(query.task or query.text, parts.model, commands, parts.settings)
 
     def _key(self, query: Query) -> str:
-        task = ["id", query.task_id] if query.task_id else ["text", query.task or query.text]
+        text = query.task or query.text
+        task = ["id", query.task_id] if query.task_id else ["text", _without_layout(text)]
         scope = "" if query.scope is None else query.scope.key
         return fingerprint("refinement", VERSION, task, self._identity, scope)
 
@@ -165,6 +168,11 @@ class RefineRetriever:
         )
 
 
+def _without_layout(task: str) -> str:
+    """Equal for texts that differ in blanks, line ends and the encoding of accents, not in case."""
+    return " ".join(unicodedata.normalize("NFC", task).split())
+
+
 def build(library: Library, context: RetrieverContext) -> RefineRetriever:
     """Factory of mode ``refine``; asks no model.
 
@@ -177,7 +185,7 @@ def build(library: Library, context: RetrieverContext) -> RefineRetriever:
     """
     given = dict(context.settings)
     base = given.pop("base", DEFAULT_BASE)
-    settings = read_settings(RefineSettings, given, context.mode)
+    settings = read_settings(RefineSettings, given, context.mode, others=("base",))
     if not isinstance(base, str) or base == context.mode:
         raise ConfigurationError(
             f"Mode {context.mode!r} cannot have {base!r} as its base.",
