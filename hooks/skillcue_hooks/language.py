@@ -85,11 +85,13 @@ class ToolCall:
         id: Names the call in the answer to it; unique in a conversation.
         name: Of the tool, as the model wrote it: it may not exist.
         arguments: As the model wrote them: they may not fit the schema.
+        invalid: What it wrote where that is no JSON object, and `arguments` is empty; else "".
     """
 
     id: str
     name: str
     arguments: Mapping[str, Any] = field(hash=False)
+    invalid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,19 @@ def test_tools_there_and_back():
     }
 
 
-@pytest.mark.parametrize("arguments", ["{not json", "[1]", "3", None, "[" * 10_000], ids=str)
-def test_arguments_that_are_no_object_are_empty(arguments):
+WRITTEN = ["{not json", "[1]", "3", "null", "[" * 10_000]
+
+
+@pytest.mark.parametrize("arguments", WRITTEN, ids=["cut", "list", "number", "null", "deep"])
+def test_arguments_that_are_no_object_are_handed_on_as_they_were_written(arguments):
+    calls = [{"id": "c1", "function": {"name": "search", "arguments": arguments}}]
+    with openai_server(body(None, tool_calls=calls)) as server:
+        found = ask(server, tools=[SEARCH]).tool_calls
+    assert found == (ToolCall("c1", "search", {}, invalid=arguments),)
+
+
+@pytest.mark.parametrize("arguments", [None, "", {}, "{}"], ids=repr)
+def test_no_arguments_are_no_mistake(arguments):
     calls = [{"id": "c1", "function": {"name": "search", "arguments": arguments}}]
     with openai_server(body(None, tool_calls=calls)) as server:
         assert ask(server, tools=[SEARCH]).tool_calls == (ToolCall("c1", "search", {}),)

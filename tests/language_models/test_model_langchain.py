@@ -73,11 +73,11 @@ def test_tools_there_and_back():
     assert (sent[2].content, sent[2].tool_call_id) == ("3 skills", "c1")
 
 
-def test_malformed_arguments_are_a_call_without_any():
+def test_malformed_arguments_are_handed_on_as_they_were_written():
     bad = {"name": "search", "args": "{oops", "id": "c1", "error": "no JSON"}
     chat = StrictChatModel(script=[AIMessage("", invalid_tool_calls=[bad])])
     assert ask(open_language_model(chat), tools=[SEARCH]).tool_calls == (
-        ToolCall("c1", "search", {}),
+        ToolCall("c1", "search", {}, invalid="{oops"),
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("llama_index.core")
 
 from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms import types
 from llama_index.core.base.llms.types import ChatMessage as TheirMessage
 from llama_index.core.base.llms.types import ChatResponse
+from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.llms.mock import MockLLM
 from support.asking_mode import AskingModes
 from support.llamaindex_models import StrictLlm, call, calls_of, run_turn
@@ -80,6 +84,45 @@ def test_tools_there_and_back():
     sent = llm.requests[1]
     assert calls_of(sent[1]) == [{"id": "c1", "name": "search", "args": {"query": "pdf"}}]
     assert sent[2].content == "3 skills"
+
+
+class MendingLlm(StrictLlm):
+    """Makes an empty object of what is no JSON, as OpenAI's integration does."""
+
+    def get_tool_calls_from_response(self, response, error_on_no_tool_call=True, **kwargs):
+        return [ToolSelection(tool_id="c1", tool_name="search", tool_kwargs={})]
+
+
+def in_a_block(written):
+    block = types.ToolCallBlock(tool_call_id="c1", tool_name="search", tool_kwargs=written)
+    return TheirMessage(role="assistant", blocks=[block])
+
+
+def beside_the_blocks(written):
+    function = SimpleNamespace(name="search", arguments=written)
+    calls = [SimpleNamespace(id="c1", function=function)]
+    return TheirMessage(role="assistant", additional_kwargs={"tool_calls": calls})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(
+            in_a_block,
+            marks=pytest.mark.skipif(
+                not hasattr(types, "ToolCallBlock"), reason="came with LlamaIndex 0.14"
+            ),
+        ),
+        beside_the_blocks,
+    ],
+)
+def test_malformed_arguments_are_handed_on_as_they_were_written(message):
+    llm = MendingLlm(script=[message('{"query": "pd'), message('{"query": "pdf"}')])
+    model = open_language_model(llm)
+    cut = ToolCall("c1", "search", {}, invalid='{"query": "pd')
+    assert ask(model, tools=[SEARCH]).tool_calls == (cut,)
+    whole = ToolCall("c1", "search", {"query": "pdf"})
+    assert ask(model, tools=[SEARCH]).tool_calls == (whole,)
 
 
 def test_a_model_that_calls_no_functions_is_given_no_tools():

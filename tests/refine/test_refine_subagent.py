@@ -214,7 +214,7 @@ def test_time_is_up_between_two_answers() -> None:
         return command("keyword", query="pdf")
 
     bench = Bench([slow, finish(draft())], clock=clock)
-    assert bench.made.failure == "it took more than 60 s"
+    assert bench.made.failure == "it took more than 60 s (setting `seconds`)"
     assert len(bench.model.asked) == 1
 
 
@@ -243,13 +243,14 @@ def test_the_model_is_told_how_much_time_and_room_is_left() -> None:
 def test_tokens_are_a_bound() -> None:
     big = Completion(command("keyword", query="pdf"), usage=Usage(1, 29_000, 500, None))
     bench = Bench([big, finish(draft())])
-    assert bench.made.failure == "it would take more than 30000 tokens"
+    assert bench.made.failure == "it would take more than 30000 tokens (setting `tokens`)"
     assert len(bench.model.asked) == 1
 
 
 def test_money_is_a_bound_where_it_is_known() -> None:
     dear = Completion(command("keyword", query="pdf"), usage=Usage(1, 10, 10, 2.0))
-    assert Bench([dear, finish(draft())]).made.failure == "it cost more than 1"
+    made = Bench([dear, finish(draft())]).made
+    assert made.failure == "it would cost more than 1 (setting `money`)"
     unknown = Completion(command("detail", skill=PDF), usage=Usage(1, 10, 10, None))
     assert Bench([unknown, finish(draft())]).made.failure is None
 
@@ -264,12 +265,12 @@ def test_a_model_that_counts_nothing_is_counted() -> None:
 def test_commands_are_a_bound_and_the_model_is_reminded_once() -> None:
     search = command("keyword", query="pdf")
     bench = Bench([search] * 20, commands=3)
-    assert bench.made.failure == "it wanted more than 3 commands"
+    assert bench.made.failure == "it would take more than 3 commands (setting `commands`)"
     assert bench.commands.used == 3
     assert len(bench.model.asked) == 5
     late = Bench([command("detail", skill=PDF), search, search, finish(draft())], commands=2)
     assert late.made.failure is None
-    assert "no command is left" in late.last
+    assert "not run. Call finish now" in late.last
 
 
 def test_unknown_commands_and_bad_arguments_are_answered_and_count() -> None:
@@ -436,7 +437,8 @@ def test_what_a_skill_says_changes_nothing(tools: bool) -> None:
     assert results.count("</results>") == 1
     assert results.count("\n") == len(SKILLS) - 1 + 1 + 2  # one line a skill, and three around
     lines = page.splitlines()
-    assert lines[-2:] == ["</skill>", "(8 commands left)"]
+    assert lines[-2] == "</skill>"
+    assert lines[-1].startswith("(8 commands left, ")
     assert all(line.startswith("|") for line in lines[2:-2])
     assert page.count("\n</skill>") == 1
     assert lines[1].count("<") == 0
@@ -467,7 +469,42 @@ def test_a_tool_model_that_writes_json_is_understood() -> None:
     assert bench.made.failure is None
 
 
-def test_arguments_that_are_no_object() -> None:
-    odd = Completion("", (ToolCall("c", "keyword", ["x"]),), Usage(1, 5, 5, None))  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "call",
+    [ToolCall("c", "keyword", ["x"]), ToolCall("c", "keyword", {}, invalid='{"query": ')],  # type: ignore[arg-type]
+    ids=["list", "broken"],
+)
+def test_arguments_that_are_no_object_are_a_malformed_answer(call: ToolCall) -> None:
+    odd = Completion("", (call,), Usage(1, 5, 5, None))
     bench = Bench([odd, tool_calls(("finish", {"skills": []}))], tools=True)
-    assert bench.model.asked[1][-1].text.startswith("Error: keyword needs")
+    assert bench.model.asked[1][-1].role == "tool"
+    assert bench.last.startswith("Error: The arguments of keyword are no valid JSON object.")
+    assert bench.commands.used == 0
+    twice = Bench([odd, odd], tools=True).made
+    assert twice.failure == (
+        "the model's answer was malformed twice: The arguments of keyword are no valid JSON object"
+    )
+    after_another = Bench(["no", odd], tools=True).made
+    assert "malformed twice" in (after_another.failure or "")
+
+
+def test_a_broken_call_beside_good_ones_is_answered_in_its_place() -> None:
+    broken = ToolCall("b", "finish", {}, invalid="{")
+    good = ToolCall("g", "detail", {"skill": PDF})
+    bench = Bench(
+        [
+            Completion("", (broken, good), Usage(1, 5, 5, None)),
+            tool_calls(("finish", {"skills": [draft()]})),
+        ],
+        tools=True,
+    )
+    assert bench.made.failure is None
+    assert [(m.role, m.tool_call_id) for m in bench.model.asked[1][-2:]] == [
+        ("tool", "b"),
+        ("tool", "g"),
+    ]
+
+
+def test_json_that_is_broken_is_called_that() -> None:
+    bench = Bench(['{"command": "keyword", ', *read_both(), finish(draft())])
+    assert bench.model.asked[1][-1].text.startswith("Error: The JSON in the answer is not valid.")

@@ -81,7 +81,10 @@ def _message(message: ChatMessage) -> BaseMessage:
 
 
 def _calls(message: AIMessage) -> tuple[ToolCall, ...]:
-    """Calls, those whose arguments are no JSON without any: they do not fit the schema."""
+    """Calls, behind them those whose arguments are no JSON object."""
     good = [ToolCall(c["id"] or "", c["name"], c["args"]) for c in message.tool_calls]
-    bad = [ToolCall(c["id"] or "", c["name"] or "", {}) for c in message.invalid_tool_calls]
+    bad = [
+        ToolCall(c["id"] or "", c["name"] or "", {}, invalid=c["args"] or c["error"] or "nothing")
+        for c in message.invalid_tool_calls
+    ]
     return (*good, *bad)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from skillcue_adapters.encoders.describe import describe
 from skillcue_adapters.language_models.backend import counted, model_name, shortened
-from skillcue_adapters.language_models.openai_format import call_field
+from skillcue_adapters.language_models.openai_format import call_field, tool_call
 from skillcue_hooks.fingerprint import fingerprint
-from skillcue_hooks.language import ChatMessage, Completion, ToolCall, ToolSpec, Usage
+from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage as TheirMessage
@@ -64,8 +64,12 @@ class LlamaIndexBackend:
             [_tool(tool) for tool in tools], chat_history=history, allow_parallel_tool_calls=True
         )
         found = model.get_tool_calls_from_response(response, error_on_no_tool_call=False)
-        calls = tuple(ToolCall(c.tool_id or "", c.tool_name, c.tool_kwargs or {}) for c in found)
-        return Completion(response.message.content or "", calls, _usage(response))
+        written = _written_arguments(response.message)
+        calls = (
+            tool_call(c.tool_id, c.tool_name, written.get(c.tool_id) or c.tool_kwargs)
+            for c in found
+        )
+        return Completion(response.message.content or "", tuple(calls), _usage(response))
 
 
 def _message(message: ChatMessage) -> TheirMessage:
@@ -87,6 +91,20 @@ def _message(message: ChatMessage) -> TheirMessage:
     elif message.tool_calls:  # LlamaIndex 0.13: a call stands beside the blocks
         theirs.additional_kwargs["tool_calls"] = [call_field(c) for c in message.tool_calls]
     return theirs
+
+
+def _written_arguments(message: TheirMessage) -> dict[str, Any]:
+    """Arguments by the id of their call, as the model wrote them.
+
+    Integrations mend what is no JSON, or drop it: half of a skill would pass for a whole one.
+    """
+    places = [
+        (getattr(block, "tool_call_id", None), getattr(block, "tool_kwargs", None))
+        for block in message.blocks
+    ]
+    for call in message.additional_kwargs.get("tool_calls") or ():
+        places.append((_value(call, "id"), _value(_value(call, "function"), "arguments")))
+    return {call_id: written for call_id, written in places if call_id and written}
 
 
 def _tool(tool: ToolSpec) -> FunctionTool:

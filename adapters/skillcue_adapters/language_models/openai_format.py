@@ -12,7 +12,7 @@ from typing import Any
 from skillcue_adapters.language_models.backend import counted
 from skillcue_hooks.language import ChatMessage, Completion, ToolCall, ToolSpec
 
-__all__ = ["call_field", "completion_of", "message_field", "tool_field"]
+__all__ = ["call_field", "completion_of", "message_field", "tool_call", "tool_field"]
 
 
 def tool_field(tool: ToolSpec) -> dict[str, Any]:
@@ -32,6 +32,20 @@ def call_field(call: ToolCall) -> dict[str, Any]:
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     function = {"name": call.name, "arguments": arguments}
     return {"id": call.id, "type": "function", "function": function}
+
+
+def tool_call(call_id: object, name: object, written: object) -> ToolCall:
+    """A call with arguments as a model wrote them: a JSON object, its text, or what is neither."""
+    found = written or {}
+    if isinstance(found, str):
+        try:
+            found = json.loads(found, strict=False)  # raw line breaks: what models write
+        except (ValueError, RecursionError):
+            found = None
+    names = (str(call_id or ""), str(name or ""))
+    if isinstance(found, Mapping):
+        return ToolCall(*names, found)
+    return ToolCall(*names, {}, invalid=str(written))
 
 
 def message_field(message: ChatMessage) -> dict[str, Any]:
@@ -63,13 +77,5 @@ def completion_of(response: Any) -> Completion:
 
 
 def _call(item: Mapping[str, Any]) -> ToolCall:
-    """A call; arguments that are no JSON object become none, which do not fit the schema."""
     function = item["function"]
-    arguments = function.get("arguments") or {}
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            arguments = {}
-    fits = isinstance(arguments, Mapping)
-    return ToolCall(str(item.get("id") or ""), str(function["name"]), arguments if fits else {})
+    return tool_call(item.get("id"), function["name"], function.get("arguments"))

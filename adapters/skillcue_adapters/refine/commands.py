@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillcue_adapters.refine.quoting import one_line, quoted
+from skillcue_adapters.refine.quoting import one_line, plain_text, quoted
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.stages import innermost
+from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.contracts import Hit, Library, Query, Scope, Skill
 from skillcue_hooks.protocols import Retriever
 
@@ -30,11 +32,14 @@ COMMANDS = (*SEARCHES, "detail")
 DESCRIPTION_CHARS = 240
 """Longest description in a list of results, characters."""
 
+PAGE_DESCRIPTION_CHARS = 1_024
+"""Longest description above a page, characters."""
+
 QUERY_CHARS = 2_000
 """Longest query of a search, characters; the rest is not looked at."""
 
 WAIT_SHARE = 0.25
-"""Share of the time of a refinement that one search waits for an index that is not complete."""
+"""Share of the time left that one search waits for an index that is not complete."""
 
 log = logging.getLogger("skillcue.refine")
 
@@ -46,10 +51,13 @@ class Answer:
     Attributes:
         text: For the model.
         summary: For people, on one line.
+        brief: For the model as well, where it has read `text` already and room is scarce; "" where
+            all of `text` is needed.
     """
 
     text: str
-    summary: str
+    summary: str = ""
+    brief: str = ""
 
 
 class Commands:
@@ -78,6 +86,7 @@ class Commands:
         self.used = 0
         self.complete = True
         self._skills = {skill.id: skill for skill in library.skills}
+        self._shown = {one_line(skill_id): skill_id for skill_id in self._skills}
         self._retriever = retriever
         self._scope = scope
         self._settings = settings
@@ -87,17 +96,24 @@ class Commands:
         """Commands that may still be run."""
         return self._settings.commands - self.used
 
-    def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Run one command; whatever is wrong with it becomes a readable answer."""
+    def run(self, name: str, arguments: Mapping[str, Any], room: int, left_s: float) -> Answer:
+        """Run one command; whatever is wrong with it becomes a readable answer.
+
+        Args:
+            name: As the model wrote it.
+            arguments: As the model wrote them.
+            room: Tokens that the answer may have, about; a page or a list is cut to them.
+            left_s: Seconds that are left of the refinement.
+        """
         self.used += 1
         if name == "detail":
-            return self._detail(arguments)
+            return self._detail(arguments, room)
         if name in SEARCHES:
-            return self._search(name, arguments)
+            return self._search(name, arguments, room, left_s)
         known = ", ".join((*COMMANDS, "finish"))
         return _error(f"There is no command {one_line(name, 40)}. Commands: {known}.")
 
-    def _search(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def _search(self, name: str, arguments: Mapping[str, Any], room: int, left_s: float) -> Answer:
         text = arguments.get("query")
         if not isinstance(text, str) or not text.strip():
             return _error(f"{name} needs `query`, a text.")
@@ -106,7 +122,7 @@ class Commands:
             retriever = self._retriever(SEARCHES[name])
             wait = getattr(innermost(retriever), "wait_ready", None)
             if wait is not None:
-                wait(self._settings.seconds * WAIT_SHARE)
+                wait(max(left_s, 0.0) * WAIT_SHARE)
             ranking = retriever.search(query)
         except Exception as error:  # a mode or its encoder may raise anything; others may answer
             log.warning("search command %s failed", name, exc_info=error)
@@ -114,33 +130,35 @@ class Commands:
             return _error(f"{name} search is out of order ({type(error).__name__}); try another.")
         self.complete = self.complete and ranking.degraded is None
         hits = [hit for hit in ranking.hits if self._visible(hit.skill)]
-        lines = [f'<results command="{name}">', *map(_line, hits), "</results>"]
         if not hits:
-            lines = [f"{name} search found nothing; try other words."]
-        names = ", ".join(one_line(hit.skill.name, 64) for hit in hits)
-        return Answer("\n".join(lines), f"{len(hits)} found: {names}" if hits else "nothing found")
+            return Answer(f"{name} search found nothing; try other words.", "nothing found")
+        lines = [_line(hit) for hit in hits]
+        fit = max(_prefix(len(lines), room, lambda n: _results(name, lines[:n])), 1)
+        names = ", ".join(one_line(hit.skill.name, 64) for hit in hits[:fit])
+        brief = _results(name, [_line(hit, described=False) for hit in hits[:fit]])
+        return Answer(_results(name, lines[:fit]), f"{fit} found: {names}", brief)
 
-    def _detail(self, arguments: Mapping[str, Any]) -> Answer:
+    def _detail(self, arguments: Mapping[str, Any], room: int) -> Answer:
         skill = self._named(arguments.get("skill"))
         if skill is None:
             return _error("No skill has that id. Copy an id from the results of a search.")
-        size = self._settings.page_chars
-        pages = max(-(-len(skill.body) // size), 1)
+        size, body = self._settings.page_chars, plain_text(skill.body)
+        pages = max(-(-len(body) // size), 1)
         page = _whole(arguments.get("page"))
         if not 1 <= page <= pages:
             return _error(f"That skill has {pages} page(s); `page` is a whole number from 1.")
         self.read[skill.id] = skill
-        text = skill.body[(page - 1) * size : page * size]
-        opened = f'<skill id="{one_line(skill.id)}" page="{page}" pages="{pages}">'
-        about = f"{one_line(skill.name)}: {one_line(skill.description)}"
-        answer = "\n".join((opened, about, quoted(text), "</skill>"))
-        return Answer(answer, f"read {one_line(skill.id)}, page {page} of {pages}")
+        text = body[(page - 1) * size : page * size]
+        answer, shown = _page(skill, text, f'page="{page}" pages="{pages}"', room)
+        cut = f" ({shown} of {len(text)} characters)" if shown < len(text) else ""
+        return Answer(answer, f"read {one_line(skill.id)}, page {page} of {pages}{cut}")
 
     def _named(self, given: object) -> Skill | None:
         """The visible skill with this id, as it is or as the results spell it, or this name."""
         if not isinstance(given, str):
             return None
-        for wanted in (given.strip(), html.unescape(given.strip())):
+        plain = html.unescape(given.strip())
+        for wanted in (given.strip(), plain, self._shown.get(one_line(plain), "")):
             found = self._skills.get(wanted)
             if found is not None:
                 return found if self._visible(found) else None
@@ -151,10 +169,34 @@ class Commands:
         return skill.id in self._skills and (self._scope is None or self._scope.allows(skill))
 
 
-def _line(hit: Hit) -> str:
+def _line(hit: Hit, *, described: bool = True) -> str:
     skill = hit.skill
-    described = one_line(skill.description, DESCRIPTION_CHARS)
-    return f'{hit.rank}. id="{one_line(skill.id)}" {one_line(skill.name)}: {described}'
+    line = f'{hit.rank}. id="{one_line(skill.id)}" {one_line(skill.name)}'
+    return f"{line}: {one_line(skill.description, DESCRIPTION_CHARS)}" if described else line
+
+
+def _results(name: str, lines: Sequence[str]) -> str:
+    return "\n".join((f'<results command="{name}">', *lines, "</results>"))
+
+
+def _page(skill: Skill, text: str, place: str, room: int) -> tuple[str, int]:
+    """A page within `room` tokens, and how many characters of `text` it shows."""
+    about = f"{one_line(skill.name)}: {one_line(skill.description, PAGE_DESCRIPTION_CHARS)}"
+
+    def written(shown: int) -> str:
+        cut = f' shown="{shown} of {len(text)} characters"' if shown < len(text) else ""
+        opened = f'<skill id="{one_line(skill.id)}" {place}{cut}>'
+        return "\n".join((opened, about, quoted(text[:shown]), "</skill>"))
+
+    shown = _prefix(len(text), room, written)
+    return written(shown), shown
+
+
+def _prefix(length: int, room: int, written: Callable[[int], str]) -> int:
+    """The longest beginning, 0 to `length`, that is written in at most `room` tokens."""
+    if estimate_tokens(written(length)) <= room:
+        return length
+    return bisect_right(range(1, length), room, key=lambda n: estimate_tokens(written(n)))
 
 
 def _error(text: str) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 
 __all__ = ["Words", "is_same_text", "words_of"]
 
@@ -28,15 +29,16 @@ def is_same_text(one: Words, other: Words) -> bool:
     """Whether the texts have equal words, or more than `SAME_SHARE` of all word triples in both.
 
     The share is the resemblance of A. Broder, On the resemblance and containment of documents
-    (1997), with word triples as shingles.
+    (1997), with word triples as shingles, each as often as it occurs.
     """
     if one == other:
         return True
     ours, theirs = _triples(one), _triples(other)
-    both = len(ours & theirs)
-    return both > SAME_SHARE * (len(ours) + len(theirs) - both)
+    return (ours & theirs).total() > SAME_SHARE * (ours | theirs).total()
 
 
-def _triples(words: Words) -> set[Words]:
-    """Every run of three words; a shorter text is one run."""
-    return {words[start : start + TRIPLE] for start in range(max(len(words) - TRIPLE + 1, 1))}
+def _triples(words: Words) -> Counter[Words]:
+    """How often each run of three words occurs; a shorter text is one run."""
+    return Counter(
+        words[start : start + TRIPLE] for start in range(max(len(words) - TRIPLE + 1, 1))
+    )

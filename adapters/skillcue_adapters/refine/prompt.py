@@ -13,9 +13,9 @@ from skillcue_adapters.refine.quoting import quoted
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_hooks.language import ChatMessage, ToolSpec
 
-__all__ = ["PROMPT_VERSION", "opening", "repair_request", "tool_specs"]
+__all__ = ["PROMPT_VERSION", "finish_now", "left_over", "opening", "repair_request", "tool_specs"]
 
-PROMPT_VERSION = 1
+PROMPT_VERSION = 2
 
 _SYSTEM = """\
 You prepare skills for another agent. A skill is a short instruction text for one kind of work.
@@ -28,6 +28,9 @@ Commands, {commands} in all:
 - semantic: search by meaning. Arguments: query.
 - hybrid: both. Arguments: query.
 - detail: read a skill. Arguments: skill (an id from the results), page (from 1).
+You have about {tokens} tokens and {seconds:g} s for all of it. Everything said so far counts again with
+each of your answers, so ask for several things in one answer, and read few skills. Each time you are
+told what is left. When you are told to finish, finish with what you have: no command is run any more.
 When you have read enough, finish. Arguments: skills, a list of {range} objects with
 - name: lower-case words joined by hyphens, at most 64 characters, each name once
 - description: one sentence that says what the skill does and when to use it
@@ -46,7 +49,7 @@ Rules:
 _WITH_TOOLS = "- Answer with tool calls only."
 
 _WITH_JSON = """\
-- Answer with one JSON object and nothing else:
+- Answer with one JSON object, or a list of them, and nothing else:
   {"command": "hybrid", "query": "..."}
   {"command": "detail", "skill": "...", "page": 1}
   {"command": "finish", "skills": [{"name": "...", "description": "...", "body": "...", \
@@ -65,6 +68,8 @@ def opening(task: str, settings: RefineSettings, *, tools: bool) -> tuple[ChatMe
     system = _SYSTEM.format(
         most=most,
         commands=settings.commands,
+        tokens=settings.tokens,
+        seconds=settings.seconds,
         range="1" if settings.skills == 1 else f"1 to {settings.skills}",
         body_chars=settings.body_chars,
         how=_WITH_TOOLS if tools else _WITH_JSON,
@@ -79,6 +84,27 @@ def repair_request(problem: str, *, tools: bool) -> str:
     """What is said to a malformed answer."""
     how = "Call one of the tools." if tools else "Answer with one JSON object and nothing else."
     return f"Error: {problem} {how}"
+
+
+def left_over(commands: int, tokens: int, seconds: float) -> str:
+    """What is said below each answer; tokens and seconds are rounded down.
+
+    Args:
+        commands: Commands left.
+        tokens: Tokens left, 0 or more.
+        seconds: Time left, seconds, 0 or more.
+    """
+    about = int(seconds) // 5 * 5 if seconds >= 10 else int(seconds)
+    return f"({commands} commands left, about {tokens // 100 * 100} tokens, about {about} s)"
+
+
+def finish_now(reason: str) -> str:
+    """What is said where no further command can be answered.
+
+    Args:
+        reason: What more would be, such as "it would take more than 10 commands".
+    """
+    return f"Finish now, with what you have read. Do not call anything else: {reason}."
 
 
 def tool_specs() -> tuple[ToolSpec, ...]:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skillcue_hooks.language import Completion
+from skillcue_adapters.refine.quoting import one_line
+from skillcue_hooks.language import Completion, ToolCall
 
 __all__ = ["Call", "MalformedError", "read_calls"]
 
@@ -34,11 +35,13 @@ class Call:
         name: A command, ``finish``, or anything else it made up.
         arguments: As it wrote them.
         id: Of the tool call that must be answered; "" where it wrote JSON.
+        problem: Why its arguments cannot be read, for the model; "" where they can.
     """
 
     name: str
     arguments: Mapping[str, Any]
     id: str = ""
+    problem: str = ""
 
 
 def read_calls(answer: Completion) -> tuple[Call, ...]:
@@ -48,7 +51,7 @@ def read_calls(answer: Completion) -> tuple[Call, ...]:
         MalformedError: There is none.
     """
     if answer.tool_calls:
-        return tuple(Call(c.name, _arguments(c.arguments), c.id) for c in answer.tool_calls)
+        return tuple(map(_tool_call, answer.tool_calls))
     found = _json_in(answer.text)
     items = found if isinstance(found, list) else [found]
     if not items:
@@ -63,13 +66,17 @@ def _call(item: Any) -> Call:
     return Call(name, {key: value for key, value in item.items() if key != "command"})
 
 
-def _arguments(given: Any) -> Mapping[str, Any]:
-    return given if isinstance(given, Mapping) else {}
+def _tool_call(call: ToolCall) -> Call:
+    if call.invalid or not isinstance(call.arguments, Mapping):
+        problem = f"The arguments of {one_line(call.name, 40)} are no valid JSON object."
+        return Call(call.name, {}, call.id, problem)
+    return Call(call.name, call.arguments, call.id)
 
 
 def _json_in(text: str) -> Any:
     """The first JSON object or list in `text`; of a fenced block where there is one."""
     fenced = _FENCED.search(text)
+    broken = False
     for part in (fenced[1] if fenced else "", text):
         start = _BEGINNING.search(part)
         if start is None:
@@ -77,6 +84,9 @@ def _json_in(text: str) -> Any:
         try:
             found, _ = _DECODER.raw_decode(part, start.start())
         except (ValueError, RecursionError):
-            continue  # a fragment inside of what is broken is not what was meant
+            broken = True  # a fragment inside of what is broken is not what was meant
+            continue
         return found
-    raise MalformedError("The answer holds no JSON object.")
+    raise MalformedError(
+        "The JSON in the answer is not valid." if broken else "The answer holds no JSON object."
+    )

@@ -1,7 +1,8 @@
 """The sub-agent: asks the model, runs its commands, checks what it hands in.
 
 It ends after a bounded number of requests: one a command at most, one to finish, one to put a
-malformed answer right, one to be told that no command is left.
+malformed answer right, one to be told again to finish. When a bound comes near, it is told to finish
+while there is room for that.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from skillcue_adapters.refine.budget import Budget
-from skillcue_adapters.refine.commands import Commands
+from skillcue_adapters.refine.budget import LEAST_PART, Budget
+from skillcue_adapters.refine.commands import Answer, Commands
 from skillcue_adapters.refine.composed import composed_skill
+from skillcue_adapters.refine.conversation import Conversation
 from skillcue_adapters.refine.drafts import DraftError, checked_drafts
 from skillcue_adapters.refine.failure import RefineError
-from skillcue_adapters.refine.prompt import opening, repair_request, tool_specs
+from skillcue_adapters.refine.prompt import (
+    finish_now,
+    left_over,
+    opening,
+    repair_request,
+    tool_specs,
+)
 from skillcue_adapters.refine.protocol import Call, MalformedError, read_calls
 from skillcue_adapters.refine.quoting import one_line
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import Refinement, Step
+from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.errors import LanguageModelError
-from skillcue_hooks.language import ChatMessage, Completion
+from skillcue_hooks.language import ChatMessage, Completion, ToolSpec
 from skillcue_hooks.protocols import LanguageModel
 
 __all__ = ["refine_task"]
@@ -34,6 +43,9 @@ ARGUMENT_CHARS = 200
 
 REASON_CHARS = 400
 """Longest reason of a failure, with its cure, characters."""
+
+NOTE_TOKENS = 60
+"""Room for what is said below an answer about what is left, tokens."""
 
 
 def refine_task(
@@ -86,12 +98,14 @@ class _SubAgent:
         clock: Callable[[], float],
     ) -> None:
         self.steps: list[Step] = []
-        self.budget = Budget(settings, clock)
         self._model = model
         self._commands = commands
         self._settings = settings
+        self._clock = clock
         self._tools = tool_specs() if model.calls_tools else ()
-        self._messages = list(opening(task, settings, tools=bool(self._tools)))
+        self.budget = Budget(settings, clock, self._tools)
+        self._talk = Conversation(opening(task, settings, tools=bool(self._tools)))
+        self._last_call = ""
         self._repaired = False
         self._reminded = False
 
@@ -102,65 +116,108 @@ class _SubAgent:
             RefineError: There are none.
         """
         while True:
-            answer = self._ask()
-            self._messages.append(ChatMessage("assistant", answer.text, answer.tool_calls))
+            answer, cut_off = self._ask()
+            self._talk.hear(answer)
             try:
                 calls = read_calls(answer)
             except MalformedError as error:
-                self._repair(str(error))
-                request = repair_request(str(error), tools=bool(self._tools))
-                self._messages.append(ChatMessage("user", request))
+                problem = cut_off or str(error)
+                self._repair(problem)
+                request = repair_request(problem, tools=bool(self._tools))
+                self._talk.tell(f"{request}\n{self._note(request)}")
                 continue
-            skills = self._run_all(calls)
+            skills = self._run_all(calls, cut_off)
             if skills is not None:
                 return skills
 
-    def _ask(self) -> Completion:
-        longest = self.budget.next_answer(self._messages)
+    def _ask(self) -> tuple[Completion, str]:
+        """What the model answers, and that it was cut off, if it was."""
+        self._make_room()
+        messages, started = self._talk.messages, self._clock()
+        longest = self.budget.next_answer(messages)
         try:
             answer = self._model.complete(
-                tuple(self._messages),
-                tools=self._tools,
+                messages,
+                tools=self._offered(),
                 max_tokens=longest,
                 timeout_s=self.budget.left_s,
             )
         except LanguageModelError as error:
+            if self.budget.left_s <= 0:
+                within = f"within {self._settings.seconds:g} s (setting `seconds`)"
+                raise RefineError(f"the model did not answer {within}") from error
             raise RefineError(f"the model did not answer ({_reason(str(error))})") from error
         except Exception as error:  # a model of the user's may raise anything
             raise RefineError(f"the model raised {type(error).__name__}") from error
-        self.budget.add(self._messages, answer)
-        return answer
+        self.budget.add(messages, answer, self._clock() - started)
+        cut_off = answer.usage.output_tokens >= longest
+        return answer, self._cut_off(longest) if cut_off else ""
 
-    def _run_all(self, calls: Sequence[Call]) -> tuple[Skill, ...] | None:
+    def _offered(self) -> Sequence[ToolSpec]:
+        """All tools, on the last call the one that hands in."""
+        return [tool for tool in self._tools if not self._last_call or tool.name == "finish"]
+
+    def _make_room(self) -> None:
+        """Shorten what was said where it leaves no room for the answer that hands in."""
+        if self.budget.excess(self._talk.messages):
+            self._talk.shorten_lists()
+        excess = self.budget.excess(self._talk.messages)
+        if excess:
+            self._talk.cut(excess)
+
+    def _cut_off(self, longest: int) -> str:
+        setting = "answer_tokens" if longest == self._settings.answer_tokens else "tokens"
+        return f"The answer was cut off at {longest} tokens (setting `{setting}`); write less."
+
+    def _run_all(self, calls: Sequence[Call], cut_off: str) -> tuple[Skill, ...] | None:
         """Answer the calls in their order; the skills where one of them hands in some."""
-        answers: list[str] = []
+        answers: list[Answer] = []
         ignored = False
-        for call in calls:
-            if call.name == "finish":
+        room = self._room(len(calls))
+        for place, call in enumerate(calls):
+            if call.problem:
+                answers.append(self._unreadable(cut_off or call.problem))
+            elif call.name == "finish":
                 skills, problem = self._finish(call)
                 if skills is not None:
                     return skills
-                answers.append(problem)
-            elif self._commands.left > 0:
-                answers.append(self._command(call))
+                answers.append(Answer(problem))
+            elif self._commands.left > 0 and not self._last_call:
+                share = max(room // (len(calls) - place), min(room, LEAST_PART))
+                answers.append(self._command(call, share))
             else:
                 ignored = True
-                answers.append("Error: no command is left. Call finish now.")
+                answers.append(Answer("Error: not run. Call finish now."))
+            room -= estimate_tokens(answers[-1].text)
         if ignored and self._reminded:
-            raise RefineError(f"it wanted more than {self._settings.commands} commands")
+            raise RefineError(self._last_call)
         self._reminded = self._reminded or ignored
         self._say(calls, answers)
         return None
 
-    def _command(self, call: Call) -> str:
-        answer = self._commands.run(call.name, call.arguments)
+    def _room(self, calls: int) -> int:
+        """Tokens that the answers to so many calls may have together."""
+        room = self.budget.room(self._talk.messages) - NOTE_TOKENS
+        if room < calls * estimate_tokens("x" * self._settings.page_chars):
+            self._talk.shorten_lists()
+            room = self.budget.room(self._talk.messages) - NOTE_TOKENS
+        return room
+
+    def _command(self, call: Call, room: int) -> Answer:
+        if room < LEAST_PART:
+            answer = Answer("Error: not run, there is no room for its answer.", "no room")
+            self._commands.used += 1
+        else:
+            answer = self._commands.run(call.name, call.arguments, room, self.budget.left_s)
         given = next((str(v) for v in call.arguments.values() if isinstance(v, str)), "")
         name = one_line(call.name, 40)
         self.steps.append(Step(name, one_line(given, ARGUMENT_CHARS), answer.summary))
-        return f"{answer.text}\n({self._commands.left} commands left)"
+        return answer
 
     def _finish(self, call: Call) -> tuple[tuple[Skill, ...] | None, str]:
         read = self._commands.read
+        if self._last_call and not read:
+            raise RefineError(self._last_call)
         try:
             drafts = checked_drafts(call.arguments.get("skills"), read, self._settings)
         except DraftError as error:
@@ -170,6 +227,10 @@ class _SubAgent:
         names = ", ".join(draft.name for draft in drafts) or "nothing"
         self.steps.append(Step("finish", "", f"handed in {names}"))
         return tuple(composed_skill(draft, read) for draft in drafts), ""
+
+    def _unreadable(self, problem: str) -> Answer:
+        self._repair(problem)
+        return Answer(f"Error: {problem} Call it again with a JSON object.")
 
     def _repair(self, problem: str) -> None:
         """Allow one mistake.
@@ -181,13 +242,32 @@ class _SubAgent:
             raise RefineError(f"the model's answer was malformed twice: {_reason(problem)}")
         self._repaired = True
 
-    def _say(self, calls: Sequence[Call], answers: Sequence[str]) -> None:
-        """Tool calls are answered one by one, JSON commands in one message."""
-        if calls[0].id:
-            for call, text in zip(calls, answers, strict=True):
-                self._messages.append(ChatMessage("tool", text, tool_call_id=call.id))
-        else:
-            self._messages.append(ChatMessage("user", "\n\n".join(answers)))
+    def _say(self, calls: Sequence[Call], answers: Sequence[Answer]) -> None:
+        """Add the answers, below the last of them what is left."""
+        *before, last = answers
+        note = self._note("\n".join(answer.text for answer in answers))
+        told = Answer(f"{last.text}\n{note}", last.summary, last.brief and f"{last.brief}\n{note}")
+        self._talk.answer(calls, (*before, told))
+
+    def _note(self, said: str) -> str:
+        """What is left once `said` is sent, or that it is the last call."""
+        budget, commands = self.budget, self._commands
+        self._last_call = self._last_call or self._bound_reached(said)
+        if self._last_call:
+            return finish_now(self._last_call.partition(" (")[0])
+        return left_over(commands.left, max(budget.left_tokens, 0), max(budget.left_s, 0.0))
+
+    def _bound_reached(self, said: str) -> str:
+        """Why no command can be answered once `said` is sent, "" where one can."""
+        if not self._commands.left:
+            return (
+                f"it would take more than {self._settings.commands} commands (setting `commands`)"
+            )
+        pending = ChatMessage("user", said)
+        reason = self.budget.last_call((*self._talk.messages, pending))
+        if reason and self._talk.shorten_lists():
+            reason = self.budget.last_call((*self._talk.messages, pending))
+        return reason
 
 
 def _reason(text: str) -> str:
