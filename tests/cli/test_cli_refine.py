@@ -64,7 +64,7 @@ def test_bounds_are_options(cli: Any, options: list[str]) -> None:
     with openai_server(said(command("keyword", query="pdf"))) as server:
         result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", *bounds, *options)
     assert result.code == 1
-    assert "it wanted more than 1 commands" in result.err
+    assert "it would take more than 1 commands (setting `commands`)" in result.err
 
 
 @pytest.mark.parametrize(

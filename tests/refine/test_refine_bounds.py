@@ -159,6 +159,7 @@ def test_what_is_left_of_every_bound_is_told_each_time() -> None:
     model = Model(slowly)
     assert refined(model, lambda: now[0]).failure is None
     assert "about 30000 tokens and 60 s" in model.asked[0][0].text
+    assert "one answer of at most 4000 tokens" in model.asked[0][0].text
     notes = [told.splitlines()[-1] for told in model.told[1:]]
     assert notes[0].startswith("(9 commands left, about 2")
     assert notes[0].endswith(" tokens, about 55 s)")

@@ -267,7 +267,7 @@ def test_commands_are_a_bound_and_the_model_is_reminded_once() -> None:
     bench = Bench([search] * 20, commands=3)
     assert bench.made.failure == "it would take more than 3 commands (setting `commands`)"
     assert bench.commands.used == 3
-    assert len(bench.model.asked) == 5
+    assert len(bench.model.asked) == 3  # with nothing read it has nothing to hand in
     late = Bench([command("detail", skill=PDF), search, search, finish(draft())], commands=2)
     assert late.made.failure is None
     assert "not run. Call finish now" in late.last

@@ -15,7 +15,7 @@ from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec, Usage
 
-__all__ = ["LEAST_PART", "Budget", "estimated_tokens"]
+__all__ = ["LEAST_PART", "Budget", "estimated_tokens", "finish_tokens"]
 
 LEAST_ANSWER = 50
 """Tokens below which no answer is asked for."""
@@ -76,8 +76,7 @@ class Budget:
     @property
     def reserve(self) -> int:
         """Tokens that are kept for the answer that hands in the skills."""
-        settings = self._settings
-        return min(settings.answer_tokens, int(settings.tokens * FINISH_SHARE))
+        return finish_tokens(self._settings)
 
     def size(self, messages: Sequence[ChatMessage]) -> int:
         """Tokens of a request: an estimate, raised by what the model counted for the last one."""
@@ -159,6 +158,11 @@ class Budget:
     def _too_long(self) -> str:
         late = "took" if self.left_s <= 0 else "would take"
         return f"it {late} more than {self._settings.seconds:g} s (setting `seconds`)"
+
+
+def finish_tokens(settings: RefineSettings) -> int:
+    """Tokens that the answer that hands in the skills has in any case."""
+    return min(settings.answer_tokens, int(settings.tokens * FINISH_SHARE))
 
 
 def estimated_tokens(messages: Sequence[ChatMessage]) -> int:

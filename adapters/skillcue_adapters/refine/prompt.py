@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from skillcue_adapters.refine.budget import finish_tokens
 from skillcue_adapters.refine.quoting import quoted
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_hooks.language import ChatMessage, ToolSpec
@@ -36,6 +37,7 @@ When you have read enough, finish. Arguments: skills, a list of {range} objects 
 - description: one sentence that says what the skill does and when to use it
 - body: Markdown instructions, at most {body_chars} characters: steps, commands, pitfalls
 - derived_from: ids of the skills you read with detail and took parts from
+All of that in one answer of at most {finish} tokens: a longer one is cut off and lost.
 If nothing in the library helps, finish with an empty list.
 
 Rules:
@@ -70,6 +72,7 @@ def opening(task: str, settings: RefineSettings, *, tools: bool) -> tuple[ChatMe
         commands=settings.commands,
         tokens=settings.tokens,
         seconds=settings.seconds,
+        finish=finish_tokens(settings),
         range="1" if settings.skills == 1 else f"1 to {settings.skills}",
         body_chars=settings.body_chars,
         how=_WITH_TOOLS if tools else _WITH_JSON,

@@ -17,7 +17,8 @@ class RefineSettings:
     ``skillsight``; its settings are its own).
 
     The bounds in seconds, tokens and money are looked at before each request to the model; what
-    an answer that is paid for holds is used.
+    an answer that is paid for holds is used. Before one of them is reached, the model is asked to
+    hand in what it has: a part of each is kept for that answer.
 
     Attributes:
         commands: Searches and pages read in one refinement.

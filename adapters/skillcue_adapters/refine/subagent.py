@@ -132,6 +132,8 @@ class _SubAgent:
 
     def _ask(self) -> tuple[Completion, str]:
         """What the model answers, and that it was cut off, if it was."""
+        if self._last_call and not self._commands.read:
+            raise RefineError(self._last_call)  # there is nothing that it could hand in
         self._make_room()
         messages, started = self._talk.messages, self._clock()
         longest = self.budget.next_answer(messages)
@@ -216,8 +218,6 @@ class _SubAgent:
 
     def _finish(self, call: Call) -> tuple[tuple[Skill, ...] | None, str]:
         read = self._commands.read
-        if self._last_call and not read:
-            raise RefineError(self._last_call)
         try:
             drafts = checked_drafts(call.arguments.get("skills"), read, self._settings)
         except DraftError as error:
