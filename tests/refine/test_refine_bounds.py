@@ -220,6 +220,7 @@ def test_it_learns_how_the_model_counts(factor: float) -> None:
     made = refined(model)
     assert made.failure is None
     assert made.cost.input_tokens + made.cost.output_tokens <= 30_000
+    assert set(model.longest) == {4_000}  # a full answer had room each time
 
 
 def stubborn(times: int) -> Callable[[str, int], str]:
@@ -234,8 +235,9 @@ def stubborn(times: int) -> Callable[[str, int], str]:
     return act
 
 
-def test_a_model_that_goes_on_once_still_hands_in() -> None:
-    model = Model(stubborn(1))
+@pytest.mark.parametrize("tools", [False, True], ids=["json", "tools"])
+def test_a_model_that_goes_on_once_still_hands_in(tools: bool) -> None:
+    model = Model(stubborn(1), calls_tools=tools)
     made = refined(model)
     assert made.failure is None
     assert made.cost.input_tokens + made.cost.output_tokens <= 30_000
@@ -248,20 +250,30 @@ def test_a_model_that_goes_on_once_still_hands_in() -> None:
     assert "Error: not run. Call finish now." in model.told[-1]
 
 
+def test_tools_are_counted_with_every_request() -> None:
+    metered = open_language_model(Model(at_once))
+    refined(metered)
+    counted, own = metered.usage[""], refined(Model(at_once)).cost
+    assert own.estimated
+    assert abs(own.input_tokens - counted.input_tokens) < 400  # the tools are 279 each time
+
+
 def test_a_model_that_goes_on_twice_is_given_up() -> None:
     assert refined(Model(stubborn(2))).failure == (
         "it would take more than 30000 tokens (setting `tokens`)"
     )
 
 
-def test_a_malformed_end_can_be_put_right_near_the_bound() -> None:
-    ends = iter([finish(draft("Not A Name", IDS[0])), finish(draft("a-name", IDS[0]))])
+@pytest.mark.parametrize("tools", [False, True], ids=["json", "tools"])
+def test_a_malformed_end_can_be_put_right_near_the_bound(tools: bool) -> None:
+    wrong, right = (draft(name, IDS[0], body=LONG_BODY) for name in ("Not A Name", "a-name"))
+    ends = iter([finish(wrong), finish(right)])
 
     def act(told: str, place: int) -> str:
         closing = "Finish now" in told or "finish again" in told
         return next(ends) if closing else plan()[place]
 
-    made = refined(Model(act))
+    made = refined(Model(act, calls_tools=tools))
     assert made.failure is None
     assert made.skills[0].name == "a-name"
     assert made.cost.input_tokens + made.cost.output_tokens <= 30_000

@@ -110,7 +110,7 @@ def test_hidden_characters_reach_neither_the_model_nor_the_skill(tmp_path: Path)
         id=spoiled("odd@odd"),
         name="odd",
         description=spoiled("Extract tables of a quarterly pdf report."),
-        body=spoiled("Use the pdf tool.\nThen merge.") * 40,
+        body=spoiled("Use the pdf tool.\nThen merge.") * 200,
         path=tmp_path / "odd" / "SKILL.md",
     )
     mine = draft("clean", "odd@odd", description=spoiled("A skill."), body=spoiled("Do it.\nThen"))
@@ -127,6 +127,7 @@ def test_hidden_characters_reach_neither_the_model_nor_the_skill(tmp_path: Path)
     assert skill.derived_from == (odd.id,)
     told = "\n".join(message.text for message in model.asked[-1])
     assert "Use the pdf tool." in told
+    assert 'page="1" pages="1"' in told  # counted without what is not shown
     assert not set(told) & set(HIDDEN)
     assert not set(skill.description + shown) & set(HIDDEN)
     assert shown.startswith("Do it.\nThen\n\nComposed from `odd@odd`.")

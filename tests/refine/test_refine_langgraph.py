@@ -11,11 +11,12 @@ import pytest
 pytest.importorskip("langgraph")
 
 from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from support.langchain_models import StrictChatModel, call, wire
-from support.refining import TASK, FixedModel, good_script
+from support.refining import TASK, FixedModel, draft, good_script
 
 from skillcue import SkillCue, skill_mode
 from skillcue.langchain import SkillMiddleware
@@ -52,6 +53,26 @@ def graph_of(cue: SkillCue, chat: StrictChatModel, **compiled: Any) -> Any:
 
 def agent_of(cue: SkillCue, chat: StrictChatModel, **options: Any) -> Any:
     return create_agent(chat, tools=[], middleware=[SkillMiddleware(cue)], **options)
+
+
+def test_a_broken_call_is_answered_as_a_call_and_put_right(skills: Path) -> None:
+    """By a chat model that refuses a conversation in which a call has no result."""
+    pdf = "pdf-tables@pdf-tables"
+    cut = {"name": "finish", "args": '{"skills": [{"na', "id": "c2", "error": None}
+    whole = {"skills": [draft(REFINED, pdf)]}
+    chat = StrictChatModel(
+        script=[
+            call("detail", "c1", skill=pdf),
+            AIMessage("", invalid_tool_calls=[cut]),
+            call("finish", "c3", **whole),
+        ]
+    )
+    with cue_with(skills, chat) as cue:
+        ranking = cue.lookup(TASK, mode="refine")
+    assert ranking.degraded is None
+    assert ranking.hits[0].skill.name == REFINED
+    assert chat.requests[2][-1].tool_call_id == "c2"
+    assert "The arguments of finish are no valid JSON object" in chat.requests[2][-1].content
 
 
 AGENTS = {"graph": graph_of, "create_agent": agent_of}

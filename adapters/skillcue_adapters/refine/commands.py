@@ -86,7 +86,6 @@ class Commands:
         self.used = 0
         self.complete = True
         self._skills = {skill.id: skill for skill in library.skills}
-        self._shown = {one_line(skill_id): skill_id for skill_id in self._skills}
         self._retriever = retriever
         self._scope = scope
         self._settings = settings
@@ -158,12 +157,14 @@ class Commands:
         if not isinstance(given, str):
             return None
         plain = html.unescape(given.strip())
-        for wanted in (given.strip(), plain, self._shown.get(one_line(plain), "")):
+        for wanted in (given.strip(), plain):
             found = self._skills.get(wanted)
             if found is not None:
                 return found if self._visible(found) else None
-        named = [s for s in self._skills.values() if s.name == given.strip() and self._visible(s)]
-        return named[0] if len(named) == 1 else None
+        line, visible = one_line(plain), [s for s in self._skills.values() if self._visible(s)]
+        shown = [skill for skill in visible if one_line(skill.id) == line]
+        meant = shown or [skill for skill in visible if skill.name == given.strip()]
+        return meant[0] if len(meant) == 1 else None
 
     def _visible(self, skill: Skill) -> bool:
         return skill.id in self._skills and (self._scope is None or self._scope.allows(skill))
