@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.refining import BODY, TASK, command, draft, finish
 
 from skillcue_adapters.bm25 import build as build_bm25
@@ -330,3 +332,40 @@ def test_a_search_waits_for_a_share_of_the_time_left() -> None:
     commands = Commands(library, retriever, None, bounds)
     refine_task(TASK, Model(act), commands, bounds, lambda: now[0])
     assert waited == [12.5, 10.0]
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(plan()), min_size=1, max_size=4),
+        st.sampled_from([0, 0, 0, 100, 2_000, 16_000]),  # characters of thinking beside the call
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ACTIONS, st.booleans(), st.sampled_from([6_000, 12_000, 30_000, 60_000]))
+def test_whatever_it_does_it_hands_in_within_the_tokens(
+    actions: list[tuple[list[str], int]], tools: bool, tokens: int
+) -> None:
+    """By a model that keeps to the longest answer, and finishes when it is told to."""
+
+    def act(told: str, place: int) -> Any:
+        if "finish now" in told.lower() or place >= len(actions):
+            room = max(4 * model.longest[-1] - 1_200, 1)
+            return finish(draft("x", *IDS, body=LONG_BODY[:room]))
+        items, thinking = actions[place]
+        said = " ".join(["so"] * (thinking // 3))[: max(model.longest[-1] - 300, 0) * 4]
+        if not tools:
+            return Completion(f"{said}[{', '.join(items)}]")
+        calls = [json.loads(item) for item in items]
+        return Completion(
+            said,
+            tuple(ToolCall(f"{place}-{n}", c.pop("command"), c) for n, c in enumerate(calls)),
+        )
+
+    model = Model(act, calls_tools=tools)
+    made = refined(model, tokens=tokens)
+    assert made.cost.input_tokens + made.cost.output_tokens <= tokens
+    assert made.skills or not made.read

@@ -231,13 +231,13 @@ def test_the_model_is_told_how_much_time_and_room_is_left() -> None:
             )
 
     library = make_library(SKILLS)
-    settings = RefineSettings(tokens=3_000, answer_tokens=2_500)
+    settings = RefineSettings(tokens=20_000, answer_tokens=9_000)
     commands = Commands(library, lambda mode: None, None, settings)  # type: ignore[arg-type, return-value]
     model = Recording([command("detail", skill=PDF), finish(draft())])
     made = refine_task(TASK, model, commands, settings, clock)
     assert made.failure is None
     assert [seconds for _, seconds in told] == [60.0, 50.0]
-    assert told[1][0] < told[0][0] <= 2_500
+    assert 5_000 < told[1][0] < told[0][0] <= 9_000
 
 
 def test_tokens_are_a_bound() -> None:

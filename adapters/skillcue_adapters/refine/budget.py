@@ -92,17 +92,25 @@ class Budget:
         over = self.size(messages) + answer - self.left_tokens
         return max(math.ceil(over / self._scale), 0)
 
-    def next_answer(self, messages: Sequence[ChatMessage]) -> int:
+    def next_answer(self, messages: Sequence[ChatMessage], *, last: bool) -> int:
         """Tokens that the answer to `messages` may have.
+
+        Args:
+            messages: What is sent.
+            last: It must hand in. Any other answer leaves room for that one, or is as long as
+                that one may be, since it may hand in as well.
 
         Raises:
             RefineError: There is no time, no money, or no room for the messages and an answer.
         """
         if self.left_s <= 0:
             raise RefineError(self._too_long)
-        left = self.left_tokens - self.size(messages)
+        size = self.size(messages)
+        left = self.left_tokens - size
         if left < LEAST_ANSWER:
             raise RefineError(self._too_much)
+        if not last:  # it is paid for twice: received, and sent with the next request
+            left = min(left, max((left - size - self.reserve) // 2, self.reserve))
         return min(left, self._settings.answer_tokens)
 
     def last_call(self, messages: Sequence[ChatMessage]) -> str:

@@ -136,7 +136,7 @@ class _SubAgent:
             raise RefineError(self._last_call)  # there is nothing that it could hand in
         self._make_room()
         messages, started = self._talk.messages, self._clock()
-        longest = self.budget.next_answer(messages)
+        longest = self.budget.next_answer(messages, last=bool(self._last_call))
         try:
             answer = self._model.complete(
                 messages,
