@@ -166,6 +166,12 @@ def test_a_malformed_answer_may_be_put_right_once() -> None:
     assert bench.model.asked[1][-1].text.startswith("Error: The answer holds no JSON object.")
 
 
+def test_an_empty_answer_is_sent_back_as_a_text() -> None:
+    bench = Bench(["", *read_both(), finish(draft())])
+    assert bench.made.failure is None
+    assert bench.model.asked[1][-2].text == "(nothing)"  # services refuse empty messages
+
+
 MALFORMED = ["", "no", '{"command": ', '{"command": 3}', "[]", "[1]", '{"a": 1}', "[" * 5000]
 
 
