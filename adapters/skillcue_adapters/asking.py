@@ -76,11 +76,13 @@ class Reply(Generic[T]):
         failure: Why there is none, with the cure of a failing model, one line; empty where there is
             a value.
         usage: What all attempts took.
+        asked: The model was asked; False within `no_questions`, which is nobody's failure.
     """
 
     value: T | None
     failure: str
     usage: Usage
+    asked: bool = True
 
 
 def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
@@ -89,7 +91,7 @@ def ask(model: LanguageModel, question: Question[T]) -> Reply[T]:
     Within `no_questions` there is no answer at once.
     """
     if _silenced.get():
-        return Reply(None, "nothing is asked about turns that are over", Usage())
+        return Reply(None, "nothing is asked about turns that are over", Usage(), asked=False)
     asked = [ChatMessage("system", question.system), ChatMessage("user", question.data)]
     more: list[ChatMessage] = []
     usage, failure = Usage(), ""

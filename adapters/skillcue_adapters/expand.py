@@ -20,6 +20,7 @@ cannot talk it into anything.
 
 Variants are remembered, in memory and where there is a cache folder on disk, by the query, the
 content of the seeds, the model and the prompt: the same search asks the model once, in any process.
+After a failure the same search is answered by the base alone for a while, without asking.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from dataclasses import asdict, dataclass, field, replace
 from skillcue_adapters.asking import InvalidAnswerError, Question, ask
 from skillcue_adapters.caching.answers import open_answers
 from skillcue_adapters.expand_prompt import PROMPT_VERSION, SYSTEM, prompt_data, read_variants
+from skillcue_adapters.recent_failures import RecentFailures
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import number, read_settings
 from skillcue_adapters.stages import innermost
@@ -70,6 +72,7 @@ class ExpandSettings:
         top: Skills of the fused ranking that come first.
         depth: Skills of each of the three rankings that are fused.
         k: How little the first ranks differ, 0 to 10000.
+        retry_s: After a failure the same search asks again so much later, seconds.
     """
 
     seeds: int = number(5, 1, 20)
@@ -82,6 +85,7 @@ class ExpandSettings:
     top: int = number(20, 1, 1000)
     depth: int = number(100, 1, 100_000)
     k: int = number(60, 0, 10_000)
+    retry_s: float = number(600.0, 0.0, 1_000_000.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,13 @@ class ExpandRetriever:
         answers: Where variants are remembered.
         mode: Name it is registered under.
         base_mode: Name that the base is registered under.
+        failures: Searches that were not expanded lately; None for none.
 
     Attributes:
         fingerprint: Identity of algorithm, settings, base, model and prompt.
         generation: Of the library.
         answers: As given; the next generation goes on with it.
+        failures: The same.
         base_mode: As given. What is fitted to scores by many searches, such as the push gate, is
             fitted to that mode, which asks no model and scores alike.
     """
@@ -123,10 +129,12 @@ class ExpandRetriever:
         answers: CacheStore,
         mode: str = "expand",
         base_mode: str = DEFAULT_BASE,
+        failures: RecentFailures | None = None,
     ) -> None:
         self.settings = settings
         self.generation = library.generation
         self.answers = answers
+        self.failures = failures or RecentFailures()
         self.base_mode = base_mode
         self._base = base
         self._model = model
@@ -220,13 +228,27 @@ class ExpandRetriever:
 
     def _expansion(self, text: str, hits: Sequence[Hit]) -> _Expansion:
         """The variants of a query, remembered or made."""
-        settings = self.settings
-        seeds = [hit.skill for hit in hits[: settings.seeds]]
+        seeds = [hit.skill for hit in hits[: self.settings.seeds]]
         key = self._key(text, seeds)
         remembered = self._remembered(key, text)
         if remembered:
             return _Expansion(remembered)
-        question = Question(
+        failed = self.failures.get(key, time.monotonic(), self.settings.retry_s)
+        if failed is not None:
+            return _Expansion((), failed)
+        reply = ask(self._model, self._question(text, seeds))
+        if reply.value is None:
+            failed = f"not expanded: {reply.failure}"
+            if reply.asked:
+                log.warning("mode %s: a query is not expanded: %s", self._mode, reply.failure)
+                self.failures.put(key, time.monotonic(), failed)
+            return _Expansion((), failed, reply.usage)
+        self.answers.put(key, json.dumps({"variants": reply.value}))
+        return _Expansion(reply.value, usage=reply.usage)
+
+    def _question(self, text: str, seeds: Sequence[Skill]) -> Question[tuple[str, ...]]:
+        settings = self.settings
+        return Question(
             SYSTEM,
             prompt_data(text, seeds, settings.query_chars, settings.seed_chars),
             lambda answer: read_variants(answer, text, settings.variant_chars),
@@ -234,12 +256,6 @@ class ExpandRetriever:
             max_tokens=settings.max_tokens,
             timeout_s=settings.timeout_s,
         )
-        reply = ask(self._model, question)
-        if reply.value is None:
-            log.warning("mode %s: a query is not expanded: %s", self._mode, reply.failure)
-            return _Expansion((), f"not expanded: {reply.failure}", reply.usage)
-        self.answers.put(key, json.dumps({"variants": reply.value}))
-        return _Expansion(reply.value, usage=reply.usage)
 
     def _key(self, text: str, seeds: Sequence[Skill]) -> str:
         """Everything that the variants depend on."""
@@ -302,20 +318,14 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
             f"Mode {context.mode!r} cannot have {base!r} as its base.",
             f"Name another mode (default {DEFAULT_BASE!r}).",
         )
-    return ExpandRetriever(
-        library, context.retriever(base), model, settings, _answers(context), context.mode, base
-    )
+    ranks = context.retriever(base)
+    before = context.previous if isinstance(context.previous, ExpandRetriever) else None
+    answers = before.answers if before else open_answers(context.cache_dir)
+    failures = before.failures if before else None
+    return ExpandRetriever(library, ranks, model, settings, answers, context.mode, base, failures)
 
 
 build.needs_language_model = True  # type: ignore[attr-defined]  # asked before anything is built
-
-
-def _answers(context: RetrieverContext) -> CacheStore:
-    """What the generation before remembers, or a new store."""
-    previous = context.previous
-    if isinstance(previous, ExpandRetriever):
-        return previous.answers
-    return open_answers(context.cache_dir)
 
 
 def _rescored(hits: Sequence[Hit], before: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -15,7 +15,9 @@ from support.conversations import SKILLS, write_garden
 
 from skillcue import SkillCue
 from skillcue_adapters import bm25
+from skillcue_adapters.asking import no_questions
 from skillcue_adapters.expand import ExpandRetriever, ExpandSettings, fused
+from skillcue_adapters.recent_failures import RecentFailures
 from skillcue_hooks import Usage
 from skillcue_hooks.contracts import Query, Ranking, RetrieverContext
 from skillcue_hooks.errors import (
@@ -390,9 +392,65 @@ def test_what_changes_the_question_asks_again(garden, tmp_path, change):
     assert len(model.asked) == 1
 
 
-def test_a_degraded_ranking_is_not_kept(garden):
+def test_a_failure_is_not_tried_again_at_once(garden):
     model = ScriptedLanguageModel(["", "", "", GOOD])
     with library(garden, model) as cue:
+        first = cue.lookup(TEXT, k=3, mode="expand")
+        again = cue.lookup(TEXT, k=3, mode="expand")
+        other = cue.lookup(TEXT, k=2, mode="expand")
+        write_skill(garden, "bee-hotel", "Drill a hotel for bees.")  # no seed of this search
+        assert cue.refresh()
+        later = cue.lookup(TEXT, k=3, mode="expand")
+        assert len(model.asked) == 3 and first.cost.calls == 3
+        assert first.degraded and first.degraded.startswith("not expanded: ")
+        for ranking in (again, other, later):
+            assert (ranking.degraded, ranking.cost) == (first.degraded, Usage())
+            assert not ranking.cached and names(ranking) == names(first)[: len(ranking.hits)]
+        assert cue.lookup("lettuce and compost", mode="expand").degraded is None
+    assert len(model.asked) == 4
+
+
+def test_a_failure_is_tried_again_after_its_time(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("skillcue_adapters.expand.time.monotonic", lambda: now[0])
+    retriever, _ = bare(ScriptedLanguageModel(["", "", "", GOOD]), retry_s=60.0)
+    assert retriever.search(Query(TEXT)).cost.calls == 3
+    now[0] += 59.9
+    assert retriever.search(Query(TEXT)).cost.calls == 0
+    now[0] += 0.1
+    assert retriever.search(Query(TEXT)).degraded is None
+
+
+def test_failures_are_forgotten_in_another_process(garden, tmp_path):
+    cache = tmp_path / "cache"
+    with library(garden, ScriptedLanguageModel([""] * 3), cache=cache) as cue:
+        assert cue.lookup(TEXT, mode="expand").degraded
+    with library(garden, ScriptedLanguageModel([GOOD]), cache=cache) as cue:
+        assert cue.lookup(TEXT, mode="expand").degraded is None
+
+
+def test_what_was_not_asked_has_not_failed():
+    retriever, _ = bare(ScriptedLanguageModel([GOOD]))
+    with no_questions():
+        assert retriever.search(Query(TEXT)).degraded
+    assert retriever.search(Query(TEXT)).degraded is None
+
+
+def test_few_failures_are_kept():
+    failures = RecentFailures()
+    for number in range(300):
+        failures.put(str(number), 1.0, "why")
+    failures.put("299", 5.0, "again")
+    kept = [number for number in range(300) if failures.get(str(number), 2.0, 10.0)]
+    assert kept == list(range(300 - 256, 300))
+    assert failures.get("299", 14.9, 10.0) == "again"
+    assert failures.get("299", 15.0, 10.0) is None
+    assert failures.get("298", 1.0, 0.0) is None
+
+
+def test_a_degraded_ranking_is_not_kept(garden):
+    model = ScriptedLanguageModel(["", "", "", GOOD])
+    with library(garden, model, settings={"retry_s": 0}) as cue:
         assert cue.lookup(TEXT, mode="expand").degraded
         again = cue.lookup(TEXT, mode="expand")
     assert again.degraded is None and not again.cached
