@@ -254,7 +254,8 @@ class Advice:
         mode: The mode that was used.
         elapsed_s: Time spent, seconds.
         turn: The turn it belongs to, None when there was no user turn.
-        degraded: Why a cheaper path answered, else None.
+        degraded: Why a cheaper path answered, else None; ``not judged: ...`` where the judge failed
+            and the decision is the gate's.
         features: The numbers the gate decided by, for explanations and traces; see
             docs/explanation/push.md. Empty where it was not asked.
         gate: By which gate: plain JSON values, described in docs/reference/traces.md. Empty where

@@ -238,7 +238,30 @@ def test_after_a_failure_the_gates_decision_stands(garden, answer, why, text):
     )
     assert advice.reason.startswith(plain.reason) and why in advice.reason
     assert "secret" not in advice.reason
+    assert advice.degraded is not None and advice.degraded.startswith("not judged: ")
+    assert why in advice.degraded and "secret" not in advice.degraded
     assert again == replace(advice, cost=Usage()) and len(model.asked) == 1
+
+
+def test_what_was_offered_after_a_failure_is_replayed(garden):
+    """It was in the prompt: a restart must not take it away, and asks about it no more."""
+    with library(garden, ScriptedLanguageModel([""])) as cue:
+        first = cue.advisor("skill_load").plan([say(TOMATO, id="1")])
+    assert first.advice is not None and first.advice.degraded and first.placements
+    silent = ScriptedLanguageModel([])
+    with library(garden, silent) as cue:
+        again = cue.advisor("skill_load").plan([say(TOMATO, id="1")], records=first.records)
+    assert again.placements == first.placements and silent.asked == []
+
+
+def test_a_failure_beside_a_degraded_ranking_is_told_as_well(garden):
+    modes = {"expand": {"base": "bm25"}}
+    with library(garden, ScriptedLanguageModel([""] * 4), modes=modes) as cue:
+        advice = cue.advise([say(VAGUE)], mode="expand")
+        plan = cue.advisor("skill_load").plan([say(VAGUE, id="1")], mode="expand")
+    assert advice.degraded is not None
+    assert advice.degraded.startswith("not expanded: ") and "; not judged: " in advice.degraded
+    assert plan.records == {}  # what was found by a cheaper path may be better next time
 
 
 @pytest.mark.parametrize(

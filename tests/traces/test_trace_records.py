@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 
-from skillcue import PushSettings, SkillCue
+from skillcue import JudgeSettings, PushSettings, SkillCue
 from skillcue.traces import TraceSettings, turn_ids
-from skillcue.traces.reading import read_traces
+from skillcue.traces.outcomes import judge_turns
+from skillcue.traces.reading import join_records, read_traces
 from skillcue_hooks import hookimpl
+from skillcue_hooks.testing import ScriptedLanguageModel
 
 SECRET = "hunter2 Müller-Lüdenscheidt"
 FORM = f"Fill in the visa form for {SECRET}, it is a PDF"
@@ -33,6 +35,18 @@ def traced(example_skills, **options):
     sink = Kept()
     settings = options.pop("settings", sink)
     return SkillCue(example_skills, mode="bm25", traces=settings, **options), sink
+
+
+def test_a_turn_whose_judge_failed_is_told_from_one_decided_on_less(example_skills):
+    """The gate saw all there is, so such a turn is one that gates are fitted to."""
+    judge = JudgeSettings(llm=ScriptedLanguageModel(["no"]), below=1, above=1)
+    cue, sink = traced(example_skills, push=PushSettings(judge=judge))
+    advice = cue.advise([user(FORM)])
+    assert advice.degraded is not None and advice.degraded.startswith("not judged: ")
+    [record] = sink
+    assert (record["degraded"], record["unjudged"]) == (False, True)
+    [judged] = judge_turns(join_records(sink), {record["turn"]: True})
+    assert judged.need is True
 
 
 def test_one_record_a_decided_turn_silence_included(example_skills):
@@ -61,6 +75,7 @@ def test_one_record_a_decided_turn_silence_included(example_skills):
         "cost": {},
         "shadow": False,
         "degraded": False,
+        "unjudged": False,
         "generation": cue.snapshot().generation,
         "elapsed_ms": first["elapsed_ms"],
     }

@@ -154,6 +154,8 @@ def _decision(advice: Advice) -> Any:
     if advice.hits:
         names = ", ".join(hit.skill.name for hit in advice.hits)
         rows.insert(1, ("skills", f"{names} ({advice.tokens} tokens)"))
+    if advice.degraded:
+        rows.append(("degraded", advice.degraded))
     rows += [
         ("not offered", f"{', '.join(names)}: {reason}")
         for reason, names in _by_reason(advice).items()

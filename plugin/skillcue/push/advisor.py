@@ -21,6 +21,7 @@ from skillcue.push.budget import active_turns, body_cost
 from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
 from skillcue.push.declines import DECLINED_KEY, Declines, evidence_mass
 from skillcue.push.followed import Followed
+from skillcue.push.judge import gate_saw_all
 from skillcue.push.memo import (
     OFFER_BYTES,
     Decided,
@@ -335,7 +336,7 @@ class Advisor:
             text=advice.text,
             tokens=advice.tokens,
             advice=advice,
-            durable=advice.degraded is None,
+            durable=gate_saw_all(advice.degraded),
             shown=ids,
             evidence=tuple(evidence_mass(hit) for hit in advice.hits),
             load=load,

@@ -153,10 +153,10 @@ def decide_turn(
     looked = _look(host, settings, turn, query, mode, snapshot, scope)
     ranking, candidates, verdict = looked.ranking, looked.candidates, looked.verdict
     explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
-    cost = ranking.cost
+    cost, unjudged = ranking.cost, None
     if host.judge and not explicit:
         judged = host.judge.hear(verdict, turn, settings.k)
-        verdict, cost = judged.verdict, cost + judged.usage
+        verdict, cost, unjudged = judged.verdict, cost + judged.usage, judged.degraded
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered
     skills = [hit.skill for hit in offered]
@@ -182,7 +182,7 @@ def decide_turn(
         mode=mode,
         elapsed_s=time.perf_counter() - started,
         turn=turn,
-        degraded=looked.degraded,
+        degraded="; ".join(filter(None, (looked.degraded, unjudged))) or None,
         features=verdict.features,
         gate=looked.gate,
         cost=cost,

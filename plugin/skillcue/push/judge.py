@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from skillcue.push.gate import Verdict
     from skillcue_hooks.protocols import CacheStore, LanguageModel
 
-__all__ = ["Judge", "JudgeSettings", "Judged", "open_judge"]
+__all__ = ["Judge", "JudgeSettings", "Judged", "gate_saw_all", "open_judge"]
 
 MOST_CANDIDATES = 5
 """Largest shortlist."""
 
+NOT_JUDGED = "not judged: "
+"""Begins what `Advice.degraded` says of a judge that failed."""
 
 BORDER = 1e-9
 """Confidence and threshold are sums of decimal fractions: so little beside a border is on it."""
@@ -84,10 +86,12 @@ class Judged:
     Attributes:
         verdict: What holds now.
         usage: What the model took; nothing where the answer was known.
+        degraded: Why the gate's decision stands although the judge was to be asked, else None.
     """
 
     verdict: Verdict
     usage: Usage = field(default_factory=Usage)
+    degraded: str | None = None
 
 
 class Judge:
@@ -128,7 +132,7 @@ class Judge:
             chosen, failure, usage = self._asked(skills, turn)
             if chosen is None:
                 reason = f"{verdict.reason}; the judge did not decide: {failure}"
-                return Judged(replace(verdict, reason=reason), usage)
+                return Judged(replace(verdict, reason=reason), usage, NOT_JUDGED + failure)
             self._answers.put(key, json.dumps({"skills": chosen}))
         return Judged(_overruled(verdict, fresh, chosen[:limit]), usage)
 
@@ -188,6 +192,17 @@ def open_judge(
     from skillcue_adapters.caching.answers import open_answers  # costs numpy only where used
 
     return Judge(settings, model, open_answers(cache_dir))
+
+
+def gate_saw_all(degraded: str | None) -> bool:
+    """Whether the gate decided on as much as it can, although the judge may have failed.
+
+    Such a decision is as good as one without a judge: it lasts, and gates are fitted to it.
+
+    Args:
+        degraded: `Advice.degraded`.
+    """
+    return degraded is None or degraded.startswith(NOT_JUDGED)
 
 
 def _fresh(verdict: Verdict, visible: Collection[str]) -> tuple[Hit, ...]:

@@ -51,7 +51,7 @@ class Decided:
         text: The advice block, "" when silent.
         tokens: Size of `text`, tokens.
         advice: The whole decision where it was made in this process, else None.
-        durable: It may be persisted (a degraded or failed decision may not).
+        durable: It may be persisted: not made on less than the whole index, and not failed.
         shown: Those of `skill_ids` that `text` names; others are gone, hidden or did not fit.
         evidence: How much spoke for each of `shown`, where the decision was made in this process.
         load: It was to give the body of the one skill.

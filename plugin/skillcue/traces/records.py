@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from skillcue.push.judge import NOT_JUDGED, gate_saw_all
 from skillcue.traces.identity import turn_id
 from skillcue_hooks.contracts import Advice, LoadedSkill, Turn
 
@@ -45,7 +46,8 @@ def turn_record(
         "tokens": advice.tokens,
         "cost": asdict(advice.cost) if advice.cost.calls else {},
         "shadow": shadow,
-        "degraded": advice.degraded is not None or advice.reason.startswith("push failed"),
+        "degraded": not gate_saw_all(advice.degraded) or advice.reason.startswith("push failed"),
+        "unjudged": NOT_JUDGED in (advice.degraded or ""),
         "generation": generation,
         "elapsed_ms": round(advice.elapsed_s * 1000, 3),
     }
