@@ -74,7 +74,48 @@ def test_a_damaged_line_is_made_again(tmp_path: Path, damage, caplog) -> None:
     assert augment(tmp_path, skills) == len(todo.skills)
     assert augment(tmp_path, skills) == 0
     assert all(stored(tmp_path, skill) == augment_by_rules(skill) for skill in skills)
-    assert "made anew" in caplog.text
+    assert [record.message for record in caplog.records] == [
+        f"{path} has 1 damaged line; `skillcue augment` makes anew what is missing"
+    ]
+    assert AugmentationStore(tmp_path).damaged == 0
+    assert sorted(path.read_bytes().splitlines()) == sorted(b"".join(lines).splitlines())
+    assert [item.name for item in path.parent.iterdir() if item.name != "lock"] == [path.name]
+
+
+def test_damage_is_taken_out_although_nothing_is_missing(tmp_path: Path) -> None:
+    skills = library()
+    augment(tmp_path, skills)
+    path = AugmentationStore(tmp_path).path
+    whole = path.read_bytes()
+    path.write_bytes(whole[:500].partition(b"\n")[0] + b"\x00" + b"\n" + whole + b"half a li")
+    assert AugmentationStore(tmp_path).damaged == 2
+    assert augment(tmp_path, skills) == 0
+    assert path.read_bytes() == whole
+
+
+def test_what_others_added_meanwhile_is_not_taken_out(tmp_path: Path) -> None:
+    skills = library()
+    augment(tmp_path, skills[:2])
+    path = AugmentationStore(tmp_path).path
+    path.write_bytes(b"damage\n" + path.read_bytes())
+    late = AugmentationStore(tmp_path)
+    augment(tmp_path, skills)
+    path.write_bytes(b"damage\n" + path.read_bytes())
+    with late.writing():
+        pass
+    assert AugmentationStore(tmp_path).damaged == 0
+    assert all(stored(tmp_path, skill) is not None for skill in skills)
+
+
+def test_reading_leaves_the_file_alone_and_warns_once(tmp_path: Path, caplog) -> None:
+    augment(tmp_path, library())
+    path = AugmentationStore(tmp_path).path
+    path.write_bytes(path.read_bytes() + b"damage\n")
+    before = path.read_bytes()
+    for _ in range(3):
+        assert AugmentationStore(tmp_path).damaged == 1
+    assert len(caplog.records) == 1
+    assert path.read_bytes() == before
 
 
 def test_a_line_of_other_code_is_made_again(tmp_path: Path) -> None:

@@ -77,6 +77,20 @@ def test_it_augments_once_and_then_only_what_changed(cli, skills, tmp_path):
     assert cli(*common).json["made"] == 1
 
 
+def test_damage_is_told_once_and_taken_out(process, skills, tmp_path):
+    options = ("--skills", skills, "--cache", tmp_path / "cache")
+    process("augment", *options)
+    [path] = (tmp_path / "cache" / "augment").glob("*.jsonl")
+    whole = path.read_bytes()
+    path.write_bytes(b"damage\n" + whole)
+    search = ("search", "merge pdf", *options, "--mode", "bm25", "--augment")
+    for _ in range(2):  # reading alone repairs nothing
+        assert process(*search).err.count("has 1 damaged line;") == 1
+    assert process("augment", *options).err.count("has 1 damaged line;") == 1
+    assert path.read_bytes() == whole
+    assert "damaged" not in process("augment", *options).err + process(*search).err
+
+
 def test_skill_files_are_left_alone(cli, skills, tmp_path):
     def state() -> dict[str, str]:
         files = sorted(path for path in skills.rglob("*") if path.is_file())

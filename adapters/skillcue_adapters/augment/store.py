@@ -1,8 +1,8 @@
 """Augmentations in the user's cache folder, by content and by what made them.
 
 One file of lines, each with a hash of itself, appended as they are made: a process that is killed
-leaves a last line that is not whole, which is made again like any other damaged one. Nothing is
-unpickled, and no skill file is ever touched.
+leaves a last line that is not whole, which is made again like any other damaged one. Whoever adds to
+the file takes damaged lines out of it first. Nothing is unpickled, and no skill file is ever touched.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import BinaryIO
 from skillcue_adapters.augment.augmentation import VERSION, Augmentation
 from skillcue_adapters.augment.pseudo_queries import PseudoQuery
 from skillcue_adapters.locks import only_process
+from skillcue_adapters.whole_files import write_whole
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 
@@ -28,6 +29,9 @@ __all__ = ["AugmentationStore", "Writer"]
 log = logging.getLogger("skillcue.augment")
 
 _HASH_CHARS = 32
+
+_told: set[Path] = set()
+"""Files about whose damage this process has warned."""
 
 
 class AugmentationStore:
@@ -38,7 +42,7 @@ class AugmentationStore:
 
     Attributes:
         path: The file.
-        damaged: Lines that could not be read.
+        damaged: Lines of the file that cannot be read.
     """
 
     def __init__(self, cache_dir: Path) -> None:
@@ -79,6 +83,8 @@ class AugmentationStore:
                         f"Another process augments into {self.path.parent}.",
                         "Wait until it is done, or name another folder: --cache FOLDER",
                     )
+                if self.damaged:
+                    self._clean()
                 with self.path.open("a+b") as file:
                     yield Writer(self, file)
         except OSError as error:
@@ -94,24 +100,34 @@ class AugmentationStore:
 
     def _load(self) -> None:
         try:
-            # What is written is ASCII; whatever else is there fails its hash.
-            with self.path.open(encoding="ascii", errors="replace", newline="\n") as lines:
-                for line in lines:
-                    self._take(line)
+            for line in self._lines():
+                parts = _parts(line)
+                if parts is None:
+                    self.damaged += 1
+                else:
+                    self.remember(*parts)
         except FileNotFoundError:
             return
         except OSError as error:
-            log.warning("%s cannot be read and is made anew: %s", self.path, error)
+            self._warn(f"cannot be read: {error}")
         if self.damaged:
-            log.warning("%d damaged lines of %s are made anew", self.damaged, self.path)
+            self._warn(f"has {self.damaged} damaged line{'' if self.damaged == 1 else 's'}")
 
-    def _take(self, line: str) -> None:
-        digest, _, rest = line.rstrip("\n").partition(" ")
-        parts = rest.split(" ", 2)
-        if len(parts) != 3 or digest != _digest(rest):
-            self.damaged += 1
-        else:
-            self.remember(*parts)
+    def _warn(self, what: str) -> None:
+        """Once a process: whoever only reads opens the file with every state of a library."""
+        if self.path not in _told:
+            _told.add(self.path)
+            log.warning("%s %s; `skillcue augment` makes anew what is missing", self.path, what)
+
+    def _lines(self) -> Iterator[str]:
+        # What is written is ASCII; whatever else is there fails its hash.
+        with self.path.open(encoding="ascii", errors="replace", newline="\n") as lines:
+            yield from lines
+
+    def _clean(self) -> None:
+        """Write the file without its damaged lines, as it is now: others may have added to it."""
+        write_whole(self.path, "".join(line for line in self._lines() if _parts(line)))
+        self.damaged = 0
 
 
 class Writer:
@@ -136,6 +152,13 @@ class Writer:
         self._file.write(f"{_digest(rest)} {rest}\n".encode("ascii"))
         self._file.flush()
         self._store.remember(key, maker, text)
+
+
+def _parts(line: str) -> list[str] | None:
+    """Key, maker and text of a line; None where it is damaged."""
+    digest, _, rest = line.rstrip("\n").partition(" ")
+    parts = rest.split(" ", 2)
+    return parts if len(parts) == 3 and digest == _digest(rest) else None
 
 
 def _digest(text: str) -> str:
