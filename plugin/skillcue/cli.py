@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from skillcue.commands.arguments import build_parser
+from skillcue.commands.cures import typed_cure
 from skillcue.commands.messages import print_error, readable_logs
 from skillcue_hooks.errors import SkillcueError, SkillLookupError
 
@@ -73,7 +74,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _failed(error: SkillcueError, args: Namespace) -> int:
     if args.traceback:
         traceback.print_exception(error)
-    print_error(error.message, error.cure)
+    print_error(error.message, typed_cure(error.cure))
     return EXIT_NOTHING if isinstance(error, SkillLookupError) else EXIT_USAGE
 
 

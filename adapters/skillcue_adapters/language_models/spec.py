@@ -80,7 +80,10 @@ def _backend(model: Any) -> Backend:
 def _named(spec: str) -> Backend:
     scheme, _, argument = spec.partition(":")
     if scheme != "openai":
-        raise ConfigurationError(f"Unknown language model {scheme!r}.", _FORMS)
+        raise ConfigurationError(
+            f"Unknown language model {scheme!r}.",
+            "Write openai:MODEL@http://host:port/v1, or pass a chat model, an LLM or a function.",
+        )
     from skillcue_adapters.language_models.openai_endpoint import OpenAiBackend
 
     return OpenAiBackend(argument)

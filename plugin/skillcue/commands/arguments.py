@@ -95,6 +95,7 @@ def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
   skillcue search "fill in a form" --skills examples/skills
   skillcue search "slow query" --k 3 --filter category=data --json
   skillcue search "and for April?" --context "matching bank transfers with invoices"
+  skillcue search "sort my taxes" --mode expand --llm openai:qwen3@http://localhost:8000/v1
 """,
     )
     parser.add_argument("query", metavar="QUERY", help="what is looked for; quote several words")
@@ -125,6 +126,7 @@ def _explain(commands: argparse._SubParsersAction[_Parser]) -> None:
   skillcue explain "fill in a form" --skills examples/skills
   skillcue explain --conversation examples/conversations/month-end.json
   skillcue explain --conversation talk.json --html talk.html
+  skillcue explain "sort my taxes" --mode expand --llm openai:qwen3@http://localhost:8000/v1
 """,
     )
     what = parser.add_mutually_exclusive_group(required=True)
@@ -191,13 +193,8 @@ def _refine(commands: argparse._SubParsersAction[_Parser]) -> None:
 """,
     )
     parser.add_argument("task", metavar="TASK", help="what is to be done; quote several words")
-    parser.add_argument(
-        "--llm",
-        required=True,
-        metavar="SPEC",
-        help="the language model: openai:MODEL@URL, for any OpenAI-compatible endpoint",
-    )
     _library_options(parser)
+    _model_options(parser, "the language model", required=True)
     parser.add_argument(
         "--encoder",
         metavar="SPEC",
@@ -248,6 +245,7 @@ def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
   skillcue eval my-data --pool 34000 --distractors market.jsonl.gz --cache build/vectors
   skillcue eval talks.jsonl --skills my-skills --modes bm25,skillsight --html push.html
   skillcue eval talks.jsonl --skills my-skills --modes skillsight --max-false-push 0.1
+  skillcue eval my-data --modes skillsight,expand --llm openai:m@http://127.0.0.1:8080/v1
 """,
     )
     parser.add_argument(
@@ -277,6 +275,7 @@ def _eval(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     _eval_data(parser)
     _eval_encoding(parser)
+    _model_options(parser, "for modes expand and refine, whose cost is measured as well")
     _eval_output(parser)
 
 
@@ -502,17 +501,7 @@ is there; read docs/explanation/augmentation.md for what that gains.
         metavar="FOLDER",
         help="the folder of the index, where augmentations are kept as well",
     )
-    parser.add_argument(
-        "--llm",
-        metavar="SPEC",
-        help="ask this language model, openai:MODEL@URL, instead of the rules; where its answer is "
-        "not valid, the rules stand in",
-    )
-    parser.add_argument(
-        "--price",
-        metavar="IN,OUT",
-        help="what the model costs for a million tokens in and out, for the estimate and the bill",
-    )
+    _model_options(parser, "asked instead of the rules, which stand in for answers that are wrong")
     parser.add_argument(
         "--dry-run", action="store_true", help="say how many skills, tokens and money, and stop"
     )
@@ -608,6 +597,20 @@ def _retrieval_options(parser: argparse.ArgumentParser) -> None:
         "--augment",
         action="store_true",
         help="search what `skillcue augment` has put into the folder of --cache as well",
+    )
+    _model_options(parser, "for modes expand and refine")
+
+
+def _model_options(parser: argparse.ArgumentParser, use: str, *, required: bool = False) -> None:
+    parser.add_argument(
+        "--llm",
+        required=required,
+        metavar="SPEC",
+        help=f"{use}: openai:MODEL@URL, any OpenAI-compatible endpoint; its key is read from "
+        "$OPENAI_API_KEY",
+    )
+    parser.add_argument(
+        "--price", metavar="IN,OUT", help="what that model costs for a million tokens in and out"
     )
 
 

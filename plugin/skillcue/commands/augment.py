@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillcue.commands.bar import Bar
+from skillcue.commands.language_model import open_model, price_pair
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_error, print_note
 from skillcue.commands.output import Screen, fields, write_json
@@ -77,7 +78,8 @@ class _Plan:
 
 def run(args: Namespace) -> int:
     """Augment the library; 1 when it is empty, or the rules stood in for the model."""
-    model, price = _model(args.llm, args.price)
+    model = open_model(args.llm, args.price)
+    price = price_pair(args.price) if args.price else None
     folder = Path(args.folder).expanduser()
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"The cache {folder} is a file.", "Name a folder.")
@@ -110,34 +112,6 @@ def _run(args: Namespace, skills: Sequence[Skill], folder: Path, plan: _Plan) ->
     else:
         _show(skills, todo, outcome, report)
     return _note_fallbacks(outcome)
-
-
-def _model(
-    spec: str | None, price: str | None
-) -> tuple[MeteredLanguageModel | None, tuple[float, float] | None]:
-    if spec is None:
-        if price is not None:
-            raise ConfigurationError("--price needs a model.", "Name one: --llm openai:MODEL@URL")
-        return None, None
-    from skillcue_adapters.language_models import open_language_model
-
-    model = open_language_model(spec)
-    if price is None:
-        return model, None
-    pair = _price(price)
-    return open_language_model(spec, prices={model.name: pair}), pair
-
-
-def _price(text: str) -> tuple[float, float]:
-    try:
-        price_in, price_out = (float(part) for part in text.split(","))
-    except ValueError:
-        price_in = price_out = math.nan
-    if not all(math.isfinite(number) and number >= 0 for number in (price_in, price_out)):
-        raise ConfigurationError(
-            f"--price is {text!r}.", "Give two numbers of 0 or more, such as --price 0.15,0.60."
-        )
-    return price_in, price_out
 
 
 def _show_plan(args: Namespace, todo: Todo, plan: _Plan) -> None:

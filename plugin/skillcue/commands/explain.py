@@ -8,6 +8,7 @@ from typing import Any
 
 from skillcue.commands.conversation import Conversation, read_conversation
 from skillcue.commands.conversation_page import conversation_data, render_conversation
+from skillcue.commands.language_model import usage_record, usage_text
 from skillcue.commands.library import Opened, open_indexed
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import advice_record, hit_record
@@ -60,6 +61,8 @@ def _explain_query(args: Namespace, library: Opened) -> None:
     screen = Screen()
     note = f" ({ranking.degraded})" if ranking.degraded else ""
     screen.show(f"mode {ranking.mode}, {ranking.total} skills for {args.query!r}{note}")
+    if (ranking.cost + advice.cost).calls:
+        screen.show(f"cost: {usage_text(ranking.cost + advice.cost)}")
     if generic:
         screen.show(fields([("words any skill might use, which count half", ", ".join(generic))]))
     for hit in hits:
@@ -106,6 +109,7 @@ def _document(
         "mode": ranking.mode,
         "total": ranking.total,
         "degraded": ranking.degraded,
+        "cost": usage_record(ranking.cost + advice.cost),
         "generic_words": list(generic),
         "hits": records[:k],
         "near_misses": records[k:],
@@ -132,7 +136,12 @@ def _explain_turns(args: Namespace, library: Opened, conversation: Conversation)
         write_whole(args.html, render_conversation(data))
     if args.json:
         records = [
-            {"turn": number, "user": turn.text, "push": advice_record(advice)}
+            {
+                "turn": number,
+                "user": turn.text,
+                "push": advice_record(advice),
+                "cost": usage_record(advice.cost),
+            }
             for number, (turn, advice) in enumerate(turns, 1)
         ]
         write_json({"title": conversation.title, "turns": records})
@@ -154,6 +163,8 @@ def _decision(advice: Advice) -> Any:
     if advice.hits:
         names = ", ".join(hit.skill.name for hit in advice.hits)
         rows.insert(1, ("skills", f"{names} ({advice.tokens} tokens)"))
+    if advice.cost.calls:
+        rows.append(("cost", usage_text(advice.cost)))
     if advice.degraded:
         rows.append(("degraded", advice.degraded))
     rows += [

@@ -14,12 +14,13 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from skillcue.commands.language_model import open_model
 from skillcue.commands.messages import print_error, print_note
 from skillcue.commands.waiting import wait_ready
 from skillcue.facade import SkillCue
 from skillcue.library.source import FolderSource
 from skillcue.sources import SourceSpec
-from skillcue_hooks.errors import LibraryNotFoundError
+from skillcue_hooks.errors import ConfigurationError, LibraryNotFoundError
 
 __all__ = [
     "DEFAULT_FOLDERS",
@@ -42,7 +43,6 @@ RETRIEVAL_OPTIONS = (
     "bodies",
     "cross_encoder",
     "cache",
-    "llm",
     "modes",
     "augment",
 )
@@ -103,14 +103,15 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
 
     Args:
         args: Parsed arguments: ``skills`` and ``progress``; ``mode``, ``encoder``, ``bodies``,
-            ``cross_encoder``, ``cache``, ``llm``, ``modes`` and ``augment`` where the command has
-            them.
+            ``cross_encoder``, ``cache``, ``llm``, ``price``, ``modes`` and ``augment`` where the
+            command has them.
         specs: Sources instead of ``args.skills``.
 
     Raises:
         LibraryNotFoundError: A folder does not exist, or none was named and none is there.
         UnknownModeError: ``args.mode`` is not registered.
-        ConfigurationError: There is no such encoder, or the cache is a file.
+        ConfigurationError: There is no such encoder or language model, the mode needs one and none
+            is named, or the cache is a file or missing.
     """
     named = list(specs or named_sources(args.skills))
     if not all(part.strip() for part in named):  # an empty path would be the working directory
@@ -119,6 +120,12 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
         sources = [_source(spec, bar) for spec in named]
         given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
         options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        if "augment" in options and "cache" not in options:
+            raise ConfigurationError(
+                "--augment needs a folder.",
+                "Add --cache FOLDER, the folder of `skillcue augment --cache FOLDER`.",
+            )
+        options["llm"] = open_model(getattr(args, "llm", None), getattr(args, "price", None))
         cue = SkillCue(sources, recheck="manual", **{"cache": False, **options})
         cue.snapshot()
     with cue:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from skillcue.commands.language_model import usage_record, usage_text
 from skillcue.commands.library import open_indexed
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import hit_record, skill_record
 from skillcue.push.budget import shorten
 from skillcue_adapters.refine.store import Refinement
-from skillcue_hooks import Ranking, Usage
+from skillcue_hooks import Ranking
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
@@ -42,7 +43,6 @@ def run(args: Namespace) -> int:
 
 
 def _document(task: str, made: Refinement, ranking: Ranking) -> dict[str, Any]:
-    cost = made.cost
     return {
         "task": task,
         "refined": bool(made.skills),
@@ -53,13 +53,7 @@ def _document(task: str, made: Refinement, ranking: Ranking) -> dict[str, Any]:
             for step in made.steps
         ],
         "read": dict(sorted(made.read.items())),
-        "cost": {
-            "calls": cost.calls,
-            "input_tokens": cost.input_tokens,
-            "output_tokens": cost.output_tokens,
-            "money": cost.money,
-            "estimated": cost.estimated,
-        },
+        "cost": usage_record(made.cost),
         "skills": [
             {**skill_record(skill), "derived_from": list(skill.derived_from), "body": skill.body}
             for skill in made.skills
@@ -76,7 +70,7 @@ def _show(made: Refinement, ranking: Ranking) -> None:
     ]
     if rows:
         screen.table(("#", "command", "argument", "result"), rows, numeric="#")
-    screen.show("", f"cost: {_cost(made.cost)}{' (when it was made)' if made.cached else ''}")
+    screen.show("", f"cost: {usage_text(made.cost)}{' (when it was made)' if made.cached else ''}")
     for skill in made.skills:
         screen.heading(skill.name)
         about = [
@@ -90,11 +84,3 @@ def _show(made: Refinement, ranking: Ranking) -> None:
         print_note(f"Not refined: {made.failure}.", "The base ranking answers.")
         for hit in ranking.hits:
             screen.show(f"{hit.rank}. {hit.skill.name}")
-
-
-def _cost(cost: Usage) -> str:
-    """``4 calls, 5210 tokens in, 640 out, money 0.0123``."""
-    about = "about " if cost.estimated else ""
-    paid = "no known price" if cost.money is None else f"money {cost.money:.4f}"
-    tokens = f"{about}{cost.input_tokens} tokens in, {cost.output_tokens} out"
-    return f"{cost.calls} call{'' if cost.calls == 1 else 's'}, {tokens}, {paid}"

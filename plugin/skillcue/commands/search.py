@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from skillcue.commands.language_model import usage_record, usage_text
 from skillcue.commands.library import open_indexed
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
@@ -62,6 +63,7 @@ def _document(query: str, ranking: Ranking) -> dict[str, object]:
         "mode": ranking.mode,
         "total": ranking.total,
         "degraded": ranking.degraded,
+        "cost": usage_record(ranking.cost),
         "hits": [hit_record(hit) for hit in ranking.hits],
     }
 
@@ -80,3 +82,5 @@ def _show(ranking: Ranking) -> None:
     screen.table(("#", "skill", "score", "description"), rows, numeric="# score")
     note = f"; {ranking.degraded}" if ranking.degraded else ""
     screen.show(f"\n{len(ranking.hits)} of {ranking.total} skills, mode {ranking.mode}{note}")
+    if ranking.cost.calls:
+        screen.show(f"cost: {usage_text(ranking.cost)}")

@@ -1,0 +1,23 @@
+"""What to type where the cure of an error is a line of Python."""
+
+from __future__ import annotations
+
+__all__ = ["typed_cure"]
+
+_TYPED = {
+    ", or pass a chat model, an LLM or a function.": "",
+    ", or an object with a method score.": ".",
+    "Search for it with skill_lookup, or list the library with skill_list.": "Find it with "
+    "`skillcue search` or `skillcue list`.",
+    "Pass a page from": "Give --page from",
+    "Pass one: SkillCue(..., llm=model).": "Name one: --llm openai:MODEL@URL",
+    'SkillCue(..., cross_encoder="onnx:/path/to/model").': "--cross-encoder onnx:/path/to/model",
+}
+"""What cures say to programs and agents, and the same for whoever types."""
+
+
+def typed_cure(cure: str) -> str:
+    """`cure` with options and commands in the place of Python and of tools."""
+    for written, option in _TYPED.items():
+        cure = cure.replace(written, option)
+    return cure
