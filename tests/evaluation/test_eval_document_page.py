@@ -10,6 +10,8 @@ from support.evaluations import evaluate, load
 
 from skillcue.evaluation.document import SCHEMA, VERSION
 from skillcue.evaluation.outcomes import Outcome
+from skillcue_adapters.language_models import open_language_model
+from skillcue_hooks.testing import ScriptedLanguageModel
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "evaluation-json.md"
 
@@ -22,7 +24,8 @@ def page():
 @pytest.fixture
 def document(folder):
     outcomes = [Outcome("q1", 1.0, None)]
-    return evaluate(load(folder), ["bm25", "dense"], outcomes=outcomes)
+    model = open_language_model(ScriptedLanguageModel([]))
+    return evaluate(load(folder), ["bm25", "dense"], llm=model, outcomes=outcomes)
 
 
 def fields(page, heading):

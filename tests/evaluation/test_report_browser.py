@@ -10,9 +10,11 @@ import re
 
 import pytest
 from support.browser import Browser, find_chromium
-from support.evaluations import HOSTILE, evaluate, hostile_document, load
+from support.evaluations import HOSTILE, QUERIES, evaluate, hostile_document, load
 
 from skillcue.evaluation.report import render_report
+from skillcue_adapters.language_models import open_language_model
+from skillcue_hooks.testing import ScriptedLanguageModel
 
 CHROMIUM = find_chromium()
 pytestmark = pytest.mark.skipif(
@@ -256,6 +258,20 @@ def test_the_policy_stops_a_script_that_gets_in(browser, tmp_path, example_docum
     page = opened(browser, path)
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert any("Content Security Policy" in error for error in page.errors)
+
+
+def test_what_a_language_model_took_is_drawn(browser, folder, tmp_path):
+    answer = '{"variants": ["knead a dough", "collect what I paid"]}'
+    model = open_language_model(ScriptedLanguageModel([answer] * len(QUERIES)))
+    document = evaluate(load(folder), ["bm25", "expand"], llm=model)
+    path = tmp_path / "model.html"
+    path.write_text(render_report(document), "utf-8")
+    page = opened(browser, path)
+    text = page.evaluate("document.querySelector('main').innerText")
+    assert "What the language model took" in text
+    assert f"expand, {len(QUERIES)} calls" in text
+    assert f"{10 * len(QUERIES)} in, {5 * len(QUERIES)} out, money unknown" in text
+    assert page.errors == []
 
 
 def test_one_mode_and_one_query_make_a_report_as_well(browser, folder, tmp_path):

@@ -77,9 +77,11 @@ def load(folder: Path, reading: Reading | None = None, **choice: Any) -> Dataset
     return load_dataset(find_files(folder, FileChoice(**choice)), reading or Reading())
 
 
-def evaluate(dataset: Dataset, modes: list[str], k: int = 5, **more: Any) -> dict[str, Any]:
+def evaluate(
+    dataset: Dataset, modes: list[str], k: int = 5, llm: Any = None, **more: Any
+) -> dict[str, Any]:
     """The document of a real evaluation."""
-    settings = RunSettings(k=k)
+    settings = RunSettings(k=k, llm=llm)
     runs, snapshot = run_modes(dataset, modes, settings, lambda *_: None)
     return make_document(Evaluated(dataset, Reading(), settings, runs, modes[0], snapshot, **more))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skillcue.commands.bar import Bar
+from skillcue.commands.language_model import open_model
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.evaluation.conversations import conversation_files, load_labelled
@@ -130,6 +131,7 @@ def _run_settings(args: Namespace) -> RunSettings:
         cross_encoder=args.cross_encoder,
         modes=_mode_settings(args.setting),
         cache=Path(args.cache) if args.cache else None,
+        llm=open_model(args.llm, args.price),
     )
 
 

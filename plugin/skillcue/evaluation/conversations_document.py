@@ -13,6 +13,7 @@ from skillcue.evaluation.conversations import Labelled
 from skillcue.evaluation.conversations_measures import ROUNDS, PushScores
 from skillcue.evaluation.conversations_run import PushRun, TurnOutcome
 from skillcue.evaluation.environment import environment
+from skillcue.evaluation.model_costs import model_fields, spent_fields
 from skillcue.evaluation.runner import RunSettings
 from skillcue.push.settings import PushSettings
 from skillcue_hooks.contracts import Skill
@@ -56,11 +57,15 @@ def make_push_document(done: PushEvaluated) -> dict[str, Any]:
             "baseline": done.baseline,
             "encoder": done.settings.encoder,
             "bodies": done.settings.bodies,
+            **model_fields(done.settings),
             "gate": asdict(done.push.gate),
             "confidence": CONFIDENCE,
             "rounds": ROUNDS,
         },
-        "modes": [_mode(run, scores[run.mode]) for run in done.runs],
+        "modes": [
+            {**_mode(run, scores[run.mode]), **spent_fields(done.settings, run.cost)}
+            for run in done.runs
+        ],
         "comparisons": [
             _comparison(mode, done.baseline, scores) for mode in scores if mode != done.baseline
         ],

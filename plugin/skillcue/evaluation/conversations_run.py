@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from skillcue.evaluation.composed import judged_ids
 from skillcue.evaluation.conversations import Label, Labelled, LabelledConversation
 from skillcue.evaluation.runner import (
     Progress,
@@ -17,6 +18,7 @@ from skillcue.facade import SkillCue
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import LoadedMark, mark_loaded, skill_version
 from skillcue_hooks.contracts import Advice, Skill
+from skillcue_hooks.language import Usage
 
 __all__ = ["PushRun", "TurnOutcome", "run_push"]
 
@@ -71,12 +73,14 @@ class PushRun:
         outcomes: One a labelled turn, in order.
         seconds: Time of each decision.
         tokens: Size of all advice, tokens.
+        cost: What a language model took for all decisions.
     """
 
     mode: str
     outcomes: tuple[TurnOutcome, ...]
     seconds: tuple[float, ...]
     tokens: int
+    cost: Usage = field(default_factory=Usage)
 
 
 def run_push(
@@ -113,7 +117,7 @@ def run_push(
 def _run(cue: SkillCue, mode: str, data: Labelled, progress: Progress) -> PushRun:
     outcomes: list[TurnOutcome] = []
     seconds: list[float] = []
-    tokens = 0
+    tokens, cost = 0, Usage()
     for number, conversation in enumerate(data.conversations):
         progress(f"conversations in {mode}", number, len(data.conversations))
         said = _replayed(cue, conversation)
@@ -122,7 +126,7 @@ def _run(cue: SkillCue, mode: str, data: Labelled, progress: Progress) -> PushRu
         labels = [turn for turn in conversation.turns if turn.label]
         for at, (turn, advice, ideal) in enumerate(zip(labels, said, judged, strict=True), 1):
             assert turn.label is not None
-            offered = tuple(hit.skill.id for hit in advice.hits)
+            offered = tuple(judged_ids(advice.hits))
             outcomes.append(
                 TurnOutcome(
                     conversation=conversation.id,
@@ -143,7 +147,8 @@ def _run(cue: SkillCue, mode: str, data: Labelled, progress: Progress) -> PushRu
             shown.update(offered)
             seconds.append(advice.elapsed_s)
             tokens += advice.tokens
-    return PushRun(mode, tuple(outcomes), tuple(seconds), tokens)
+            cost += advice.cost + ideal.cost
+    return PushRun(mode, tuple(outcomes), tuple(seconds), tokens, cost)
 
 
 def _replayed(cue: SkillCue, conversation: LabelledConversation) -> list[Advice]:
@@ -212,5 +217,6 @@ def _first(advice: Advice) -> str:
     hits = [*advice.hits, *(item.hit for item in advice.rejected)]
     new = [hit for hit in hits if hit.skill.id not in at_hand]
     if advice.hits:
-        return advice.hits[0].skill.id
-    return min(new, key=lambda hit: (hit.rank, hit.skill.id)).skill.id if new else ""
+        return judged_ids(advice.hits)[0]
+    best = min(new, key=lambda hit: (hit.rank, hit.skill.id)) if new else None
+    return judged_ids([best])[0] if best else ""

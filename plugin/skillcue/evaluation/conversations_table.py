@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skillcue.commands.output import Screen
+from skillcue.evaluation.model_costs import show_model_costs
 from skillcue.evaluation.table import signed
 
 __all__ = ["show_push_document"]
@@ -22,6 +23,7 @@ def show_push_document(screen: Screen, document: Mapping[str, Any]) -> None:
     _show_separation(screen, document)
     _show_setting(screen, document)
     _show_kinds(screen, document)
+    show_model_costs(screen, document, f"{data['turns']:,} user turns")
 
 
 def _show_separation(screen: Screen, document: Mapping[str, Any]) -> None:

@@ -21,10 +21,12 @@ from skillcue.evaluation.compare import (
     bootstrap,
     compare,
 )
+from skillcue.evaluation.composed import judged_ids
 from skillcue.evaluation.datasets import Dataset, Question, Reading
 from skillcue.evaluation.echo import echo_rate
 from skillcue.evaluation.environment import environment
 from skillcue.evaluation.measures import Scores, measure_names, score_run
+from skillcue.evaluation.model_costs import model_fields, spent_fields
 from skillcue.evaluation.outcomes import Outcome, helpfulness_gap
 from skillcue.evaluation.runner import DEPTH, ModeRun, RunSettings
 from skillcue.library.snapshot import LibrarySnapshot
@@ -80,7 +82,10 @@ def make_document(done: Evaluated) -> dict[str, Any]:
         "settings": _settings(done),
         "measures": list(measure_names(k)),
         "load_all": _load_all(done.snapshot),
-        "modes": [_mode(run, scores[run.mode], k) for run in done.runs],
+        "modes": [
+            {**_mode(run, scores[run.mode], k), **spent_fields(done.settings, run.cost)}
+            for run in done.runs
+        ],
         "comparisons": [
             _comparison(mode, done.baseline, scores, k) for mode in scores if mode != done.baseline
         ],
@@ -142,6 +147,7 @@ def _settings(done: Evaluated) -> dict[str, Any]:
     return {
         "k": done.settings.k,
         "depth": max(DEPTH, done.settings.k),
+        **model_fields(done.settings),
         "modes": [run.mode for run in done.runs],
         "baseline": done.baseline,
         "encoder": done.settings.encoder,
@@ -235,7 +241,7 @@ def _query(question: Question, done: Evaluated, scores: Mapping[str, Scores]) ->
 
 def _answer(question: Question, run: ModeRun, scores: Scores, done: Evaluated) -> dict[str, Any]:
     hits = run.hits.get(question.id, ())
-    ranks = {hit.skill.id: rank for rank, hit in enumerate(hits, start=1)}
+    ranks = {name: rank for rank, name in enumerate(judged_ids(hits), start=1)}
     return {
         "scores": {name: scores[name][question.id] for name in measure_names(done.settings.k)},
         "gold_ranks": {name: ranks.get(name) for name in question.gold},

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from skillcue import builtin
 from skillcue.caches import IndexOnly
 from skillcue.encoders import DEFAULT_ENCODER
+from skillcue.evaluation.composed import judged_ids
 from skillcue.evaluation.datasets import Dataset, Question
 from skillcue.facade import SkillCue
 from skillcue.library.snapshot import LibrarySnapshot
@@ -19,12 +20,16 @@ from skillcue.library.source import StaticSource
 from skillcue.push.budget import estimate_tokens
 from skillcue.push.render import advice_block, render_advice
 from skillcue.push.settings import PushSettings
-from skillcue.registry import Factory, registered_factories
+from skillcue.registry import Factory, imported, registered_factories
 from skillcue.sources import SourceSpec
 from skillcue_hooks.contracts import Hit, Ranking
 from skillcue_hooks.errors import ConfigurationError, UnknownModeError
+from skillcue_hooks.language import Usage
 from skillcue_hooks.manager import build_manager
 from skillcue_hooks.protocols import Encoder
+
+if TYPE_CHECKING:
+    from skillcue_adapters.language_models import MeteredLanguageModel
 
 __all__ = [
     "DEPTH",
@@ -62,6 +67,7 @@ class RunSettings:
         cross_encoder: Spec of the cross-encoder of mode ``two_stage``; None when there is none.
         modes: Settings by mode name, as `SkillCue` takes them.
         cache: Folder in which vectors are kept; None keeps none.
+        llm: The language model of modes that need one; None where there is none.
     """
 
     k: int = 5
@@ -70,6 +76,7 @@ class RunSettings:
     cross_encoder: str | None = None
     modes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     cache: Path | None = None
+    llm: MeteredLanguageModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,7 @@ class ModeRun:
         index_seconds: Time until the mode was ready. Modes share vectors, so the first that
             needs them pays for all.
         degraded: Query id to the reason why a cheaper path answered.
+        cost: What a language model took for all answers.
     """
 
     mode: str
@@ -94,11 +102,12 @@ class ModeRun:
     seconds: Mapping[str, float]
     index_seconds: float
     degraded: Mapping[str, str]
+    cost: Usage = field(default_factory=Usage)
 
     @property
     def ranked(self) -> dict[str, list[str]]:
-        """Query id to skill ids, best first."""
-        return {name: [hit.skill.id for hit in hits] for name, hits in self.hits.items()}
+        """Query id to ids of skills of the library, best first."""
+        return {name: judged_ids(hits) for name, hits in self.hits.items()}
 
 
 def run_modes(
@@ -191,6 +200,7 @@ def mode_cue(
         cache=IndexOnly(settings.cache) if settings.cache else False,
         recheck="manual",
         push=push,
+        llm=settings.llm,
     )
 
 
@@ -201,7 +211,7 @@ def _run(
     started = time.perf_counter()
     make_ready(cue, mode, progress)
     index_seconds = time.perf_counter() - started
-    for text in WARM_UP:
+    for text in () if _asks_a_model(cue, mode) else WARM_UP:
         cue.lookup(text, k=DEPTH, mode=mode)
     answers: dict[str, Ranking] = {}
     seconds: dict[str, float] = {}
@@ -221,7 +231,14 @@ def _run(
         seconds,
         index_seconds,
         {name: ranking.degraded for name, ranking in answers.items() if ranking.degraded},
+        sum((ranking.cost for ranking in answers.values()), Usage()),
     )
+
+
+def _asks_a_model(cue: SkillCue, mode: str) -> bool:
+    """Whether a warm-up would be paid for. The fit of the gate has warmed its base already."""
+    factory = registered_factories(cue.plugins, "mode")[mode]
+    return bool(getattr(imported("mode", mode, factory), "needs_language_model", False))
 
 
 def make_ready(cue: SkillCue, mode: str, progress: Progress) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skillcue.commands.output import Screen
+from skillcue.evaluation.model_costs import show_model_costs
 
 __all__ = ["show_document", "signed"]
 
@@ -17,6 +18,7 @@ def show_document(screen: Screen, document: dict[str, Any]) -> None:
         _show_comparison(screen, comparison)
     _show_gaps(screen, document)
     _show_costs(screen, document)
+    show_model_costs(screen, document, f"{document['dataset']['queries']:,} queries")
 
 
 def signed(value: float) -> str:

@@ -168,6 +168,9 @@
         + Object.entries(settings.gate).map(([name, value]) => `${name} ${value}`).join(", ")],
       ["intervals", `95%, percentile bootstrap over conversations, ${count(settings.rounds)} resamples, fixed seed`],
       ["dataset", dataset.files.join(", ")], ["identity", h("code", {}, dataset.hash)], ["encoder", settings.encoder || "default"],
+      ...(settings.llm ? modes.map((m) => [`${settings.llm} in ${m.mode}`, `${plural(m.cost.calls, "call", "calls")}, `
+        + `${count(m.cost.input_tokens)} tokens in, ${count(m.cost.output_tokens)} out`
+        + (m.cost.money === null ? "" : `, money ${m.cost.money.toFixed(4)}`)]) : []),
       ["machine", `${measured.processor || measured.system}, ${measured.cores} cores`], ["measured", measured.date]];
     return card("", "How it was measured", null, h("dl", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
   }

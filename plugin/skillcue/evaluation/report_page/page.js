@@ -358,6 +358,15 @@
       bars(rows, all.tokens));
   }
 
+  function modelCosts() {
+    const size = (cost) => cost.input_tokens + cost.output_tokens;
+    const rows = modes.map((m) => [`${m.mode}, ${plural(m.cost.calls, "call", "calls")}`, size(m.cost),
+      `${count(m.cost.input_tokens)} in, ${count(m.cost.output_tokens)} out, `
+        + (m.cost.money === null ? "money unknown" : `money ${m.cost.money.toFixed(4)}`), colour(m.mode)]);
+    return card("half", "What the language model took", `Tokens of ${settings.llm} for all queries together.`,
+      bars(rows, Math.max(...modes.map((m) => size(m.cost)))));
+  }
+
   function echo() {
     const rows = report.by_echo.flatMap((half) => [
       h("h3", {}, `${half.name}: ${Math.round(half.low * 100)} to ${Math.round(half.high * 100)}%, `
@@ -415,6 +424,7 @@
       ["asked", `field ${dataset.field}` + (dataset.context ? `, with ${dataset.context} as second view` : "")],
       ["identity", h("code", {}, dataset.hash)],
       ["encoder", settings.encoder || "default"],
+      ...(settings.llm ? [["language model", settings.llm]] : []),
       ...(settings.cross_encoder ? [["cross-encoder", settings.cross_encoder]] : []), ["bodies", settings.bodies || "default"],
       ...Object.entries(settings.mode_settings).map(([mode, given]) => [`settings of ${mode}`,
         Object.entries(given).map(([name, value]) => `${name} = ${value}`).join(", ")]),
@@ -463,7 +473,7 @@
         `R@${k} and time of a query; dotted lines reach to the 95th percentile. Top left is best.`, legend(),
         plot("latency", "quality against latency", drawLatency)),
       comparisons.length ? differences() : null,
-      costs(), report.by_echo.length ? echo() : null,
+      costs(), settings.llm ? modelCosts() : null, report.by_echo.length ? echo() : null,
       report.gaps ? gaps() : null,
       hardest(),
       comparisons.length ? card("", "Differences and tests", "Paired, query by query.", comparisons.map(comparisonTable)) : null,
