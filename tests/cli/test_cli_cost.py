@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from support.asking_mode import AskingModes
@@ -54,6 +56,7 @@ def test_by_mode(example_skills, tmp_path, capsys):
         "spoken": sum(advice.tokens > 0 for advice in (visa, bank)),
         "tokens": tokens,
         "largest": max(visa.tokens, bank.tokens),
+        "loads": 0,
         "tokens_per_turn": round(tokens / 3, 3),
         "cost": {
             "calls": 1,
@@ -66,6 +69,51 @@ def test_by_mode(example_skills, tmp_path, capsys):
     assert (bm25["mode"], bm25["turns"], bm25["tokens"]) == ("bm25", 1, podcast.tokens)
     assert bm25["cost"]["calls"] == 0
     assert "--skills" in err
+
+
+AGENT = """
+import sys
+from skillcue import SkillCue
+from skillcue.pull import PullTools
+
+skills, path, offered = sys.argv[1:]
+cue = SkillCue(skills, mode="bm25", traces=path)
+tools = PullTools(cue)
+visa = [{"role": "user", "content": "I have to fill in a PDF form for my visa application", "id": "1"}]
+other = [{"role": "user", "content": "thanks!", "id": "2"}]
+cue.advise(visa)
+tools.lookup("pdf form", messages=visa)
+for _ in range(2):
+    tools.load(offered, messages=visa)  # again in the same turn: one
+tools.load("podcast-audio-cleanup", messages=visa)
+cue.advise(other, mode="skillsight")
+tools.load(offered, messages=other)
+tools.load(offered, messages=[{"role": "user", "content": "never decided on", "id": "3"}])
+cue.close()
+"""
+
+
+def test_loads_of_agents_are_counted_apart_from_push(example_skills, tmp_path, capsys):
+    path = tmp_path / "traces.jsonl"
+    arguments = [sys.executable, "-c", AGENT, str(example_skills), str(path), "pdf-form-filling"]
+    subprocess.run(arguments, check=True)
+    code, out, err = cost(capsys, "--from", path, "--json")
+    document = json.loads(out)
+    assert code == EXIT_OK
+    assert [(m["mode"], m["turns"], m["loads"]) for m in document["modes"]] == [
+        ("bm25", 1, 2),
+        ("skillsight", 1, 1),
+    ]
+    assert document["loads_elsewhere"] == 1
+    assert "Loads that belong to no recorded turn, in no row: 1." in err
+    _, out, _ = cost(capsys, "--from", path)
+    heads, _rule, bm25 = [line.split() for line in out.splitlines()[:3]]
+    assert dict(zip(heads, bm25, strict=True))["loads"] == "2"
+
+
+def test_help_says_what_is_not_counted(capsys):
+    _, out, _ = cost(capsys, "--help")
+    assert "Searches by the agent" in out and "not in traces" in out
 
 
 def test_against_a_prompt_with_the_whole_library(example_skills, tmp_path, capsys):

@@ -430,13 +430,16 @@ def _cost(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
         "cost",
-        "what advice added to prompts and what language models took, by mode, from traces",
+        "what push added to prompts and what its language models took, by mode, from traces",
         """\
   skillcue cost --from traces.jsonl
   skillcue cost --from traces.jsonl --skills my-skills
   skillcue cost --from traces.jsonl --json
 
 SkillCue(..., traces="traces.jsonl") records; prices={"model": (in, out)} makes it count money.
+This is what push cost, and how many skills agents loaded themselves. Searches by the agent
+(skill_lookup) are not in traces, nor is the size of what it loads: what the model of such searches
+took is in SkillCue.language_model_usage, of the process alone.
 """,
     )
     parser.add_argument(

@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
     modes = spending(traces)
     library = _library(args)
     if args.json:
-        write_json(_document(modes, library))
+        write_json(_document(traces, modes, library))
     else:
         _show(Screen(), modes, library)
     _note(traces, modes, library)
@@ -49,20 +49,23 @@ def _library(args: Namespace) -> LibraryCost | None:
         return library_cost(library.cue.snapshot(), largest=0)
 
 
-def _document(modes: Sequence[ModeSpending], library: LibraryCost | None) -> dict[str, Any]:
+def _document(
+    traces: Traces, modes: Sequence[ModeSpending], library: LibraryCost | None
+) -> dict[str, Any]:
     return {
         "modes": [
             {**asdict(item), "tokens_per_turn": round(item.tokens_per_turn, 3)} for item in modes
         ],
+        "loads_elsewhere": traces.loads_elsewhere,
         "library": library
         and {"descriptions": library.descriptions, "everything": library.everything},
     }
 
 
 def _show(screen: Screen, modes: Sequence[ModeSpending], library: LibraryCost | None) -> None:
-    columns = ("mode", "turns", "advised", "added", "calls", "in", "out", "money")
+    columns = ("mode", "turns", "advised", "added", "loads", "calls", "in", "out", "money")
     rows = [_row(item) for item in modes]
-    screen.table(columns, rows, numeric="turns advised added calls in out money")
+    screen.table(columns, rows, numeric="turns advised added loads calls in out money")
     screen.heading("Tokens of a turn in the prompt")
     sizes = [(f"advice, {item.mode}, mean", item.tokens_per_turn) for item in modes]
     sizes += [(f"advice, {item.mode}, largest", item.largest) for item in modes]
@@ -77,7 +80,7 @@ def _show(screen: Screen, modes: Sequence[ModeSpending], library: LibraryCost | 
 def _row(item: ModeSpending) -> tuple[str, ...]:
     cost = item.cost
     tokens = (cost.input_tokens, cost.output_tokens)
-    numbers = (item.turns, item.spoken, item.tokens, cost.calls, *tokens)
+    numbers = (item.turns, item.spoken, item.tokens, item.loads, cost.calls, *tokens)
     return (item.mode, *(f"{number:,}" for number in numbers), _money(cost))
 
 
@@ -99,6 +102,8 @@ def _note(traces: Traces, modes: Sequence[ModeSpending], library: LibraryCost | 
     shadowed = sum(turn.shadow for turn in traces.turns)
     if shadowed:
         print_note(f"{shadowed} turns were in shadow: their advice would have added that much.")
+    if traces.loads_elsewhere:
+        print_note(f"Loads that belong to no recorded turn, in no row: {traces.loads_elsewhere}.")
     if traces.skipped:
         print_note(f"{traces.skipped} lines are no record of this version and were skipped.")
     if any(item.cost.estimated for item in modes):

@@ -98,12 +98,14 @@ class Traces:
         loaded: Ids of all skills that were loaded at all, in whatever turn.
         skipped: Lines that are no record of this schema, such as one that was cut off.
         spent: Mode to what language models took for its decisions.
+        loads_elsewhere: Loads that belong to none of the turns.
     """
 
     turns: tuple[TracedTurn, ...]
     loaded: frozenset[str]
     skipped: int
     spent: Mapping[str, Usage] = field(default_factory=dict, hash=False)
+    loads_elsewhere: int = 0
 
 
 def read_traces(path: Path, told: Callable[[str, int, int], None] = lambda *_: None) -> Traces:
@@ -141,7 +143,7 @@ def join_records(records: Iterable[Any]) -> Traces:
     turns: dict[str, TracedTurn] = {}
     loaded: set[str] = set()
     spent: dict[str, Usage] = {}
-    skipped = 0
+    skipped = elsewhere = 0
     for record in records:
         made = _turn(record)
         if made is not None:
@@ -151,11 +153,13 @@ def join_records(records: Iterable[Any]) -> Traces:
         elif _is(record, "load") and isinstance(record.get("skill"), str):
             loaded.add(record["skill"])
             turn = turns.get(str(record.get("turn")))
-            if turn is not None:
+            if turn is None:
+                elsewhere += 1
+            else:
                 turns[turn.id] = replace(turn, loaded=turn.loaded | {record["skill"]})
         else:
             skipped += 1
-    return Traces(tuple(turns.values()), frozenset(loaded), skipped, spent)
+    return Traces(tuple(turns.values()), frozenset(loaded), skipped, spent, elsewhere)
 
 
 def _is(record: Any, kind: str) -> bool:

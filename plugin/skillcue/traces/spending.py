@@ -1,4 +1,8 @@
-"""What recorded turns cost, by mode: tokens that advice added, calls, tokens and money of models."""
+"""What recorded turns cost, by mode: tokens that advice added, calls, tokens and money of models.
+
+That is push. Of pull, traces know which skills were loaded in a turn; searches by the agent, what
+their model took and the size of what was loaded are in none of these numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,8 @@ class ModeSpending:
         spoken: Turns with advice.
         tokens: Tokens of all advice together; turns in shadow count as if it had been shown.
         largest: Tokens of the largest advice.
-        cost: What language models took.
+        loads: Skills that the agent loaded itself in these turns, each once a turn.
+        cost: What language models took for the decisions.
     """
 
     mode: str
@@ -28,6 +33,7 @@ class ModeSpending:
     spoken: int
     tokens: int
     largest: int
+    loads: int
     cost: Usage = field(default_factory=Usage)
 
     @property
@@ -51,6 +57,7 @@ def spending(traces: Traces) -> tuple[ModeSpending, ...]:
             spoken=sum(turn.tokens > 0 for turn in turns),
             tokens=sum(turn.tokens for turn in turns),
             largest=max((turn.tokens for turn in turns), default=0),
+            loads=sum(len(turn.loaded) for turn in turns),
             cost=traces.spent.get(mode, Usage()),
         )
         for mode, turns in sorted(by_mode.items())
