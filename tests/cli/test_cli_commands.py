@@ -113,7 +113,7 @@ def test_explain_says_when_push_stays_silent(cli, example_skills):
 def test_explain_conversation_decides_on_each_turn_as_the_advisor_does(cli, example_skills):
     file = example_skills.parent / "conversations" / "month-end.json"
     messages = json.loads(file.read_text("utf-8"))["messages"]
-    with SkillCue(example_skills) as cue:
+    with SkillCue(example_skills, wait=True) as cue:
         expected = [
             cue.advise(messages[: position + 1])
             for position, message in enumerate(messages)
