@@ -135,6 +135,14 @@ def assert_is_typed(text: str) -> None:
         assert python not in text
 
 
+@pytest.mark.parametrize("price", ["1", "a,b", "-1,2", "nan,1", "inf,1", "1e13,1", "1,2,3", ""])
+def test_what_is_no_price_is_said(cli, garden, price):
+    options = ("--skills", garden, "--llm", "openai:m@http://127.0.0.1:1/v1", f"--price={price}")
+    result = cli("search", "x", *options)
+    assert (result.code, result.out) == (2, "")
+    assert "Give two numbers from 0 to 1e+12, such as --price 0.15,0.60." in result.err
+
+
 @pytest.mark.parametrize("command", [c for c in SEARCHING if c[0] != "index"], ids=lambda c: c[0])
 def test_augment_needs_a_folder(cli, garden, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)

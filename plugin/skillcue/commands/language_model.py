@@ -42,13 +42,16 @@ def price_pair(text: str) -> tuple[float, float]:
     Raises:
         ConfigurationError: It is not that.
     """
+    from skillcue_adapters.language_models.prices import MOST_MONEY, is_amount  # only where used
+
     try:
         price_in, price_out = (float(part) for part in text.split(","))
     except ValueError:
         price_in = price_out = math.nan
-    if not all(math.isfinite(number) and number >= 0 for number in (price_in, price_out)):
+    if not (is_amount(price_in) and is_amount(price_out)):
         raise ConfigurationError(
-            f"--price is {text!r}.", "Give two numbers of 0 or more, such as --price 0.15,0.60."
+            f"--price is {text!r}.",
+            f"Give two numbers from 0 to {MOST_MONEY:g}, such as --price 0.15,0.60.",
         )
     return price_in, price_out
 
