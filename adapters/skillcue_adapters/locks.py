@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["ForkSafeLock", "only_process"]
+__all__ = ["ForkSafeLock", "next_process", "only_process"]
 
+POLL_S = 0.05
+"""How often a process that waits for another one looks, seconds."""
+
+_HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK})
+"""What the systems say where another process has the lock; all else means that there are none."""
 
 _locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
@@ -65,6 +72,49 @@ def only_process(path: Path) -> Iterator[bool]:
             yield False
             return
         yield True  # closing the file frees it
+
+
+@contextmanager
+def next_process(path: Path, seconds: float) -> Iterator[None]:
+    """Wait until no other process is inside with the same `path`.
+
+    Goes in all the same after `seconds`, and at once where the file cannot be made or the file
+    system has no locks: it saves work that would be done twice, and never stands in the way. The
+    file is removed on the way out, and the system frees the lock when a process dies.
+
+    Args:
+        path: A file for this use alone; its folder is made.
+        seconds: Longest wait.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        with _tried(path) as held:
+            if not held or time.monotonic() >= end:
+                yield
+                return
+        time.sleep(POLL_S)
+
+
+@contextmanager
+def _tried(path: Path) -> Iterator[bool]:
+    """Whether another process has the lock; if not, it is ours where there are locks at all."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError:
+        yield False
+        return
+    with file:
+        try:
+            _lock(file.fileno())
+        except OSError as error:
+            yield error.errno in _HELD
+            return
+        try:
+            yield False
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                path.unlink()
 
 
 if sys.platform == "win32":

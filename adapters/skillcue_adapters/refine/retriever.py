@@ -25,6 +25,7 @@ from typing import Any
 from skillcue_adapters.refine.commands import Commands
 from skillcue_adapters.refine.composed import may_see, with_parents
 from skillcue_adapters.refine.merging import merged_hits
+from skillcue_adapters.refine.names import policy_tag
 from skillcue_adapters.refine.prompt import PROMPT_VERSION
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import RefinedStore, Refinement
@@ -127,11 +128,19 @@ class RefineRetriever:
             failed = store.failure(key, time.monotonic(), settings.retry_s)
             if failed is not None and self._holds(failed, query):
                 return replace(failed, cached=True)
-            made = self._refined(query)
-            if made.failure is not None:
-                store.failed(key, time.monotonic(), made)
-                return made
-            return store.put(key, made)
+            with store.alone_on_disk(key, settings.seconds):
+                known = store.stored(key)  # another process may have been faster
+                if known is not None and self._holds(known, query):
+                    return replace(known, cached=True)
+                return self._made(key, query)
+
+    def _made(self, key: str, query: Query) -> Refinement:
+        store = self._parts.store
+        made = self._refined(query)
+        if made.failure is not None:
+            store.failed(key, time.monotonic(), made)
+            return made
+        return store.put(key, made, policy_tag(query.scope))
 
     def _refined(self, query: Query) -> Refinement:
         parts = self._parts

@@ -2,7 +2,8 @@
 
 ``skills/<hash>/<name>/SKILL.md`` holds a refined skill, ``tasks/<key>.json`` what was composed for a task
 and the hashes of all skills that were read for it. A file of a skill is never written twice; its
-name says what is in it.
+name says what is in it. ``names`` finds skills by name (`skillcue_adapters.refine.names`), and what
+was used longest ago is removed (`skillcue_adapters.refine.pruning`).
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from skillcue_adapters.locks import ForkSafeLock
+from skillcue_adapters.locks import ForkSafeLock, next_process
 from skillcue_adapters.refine.composed import ID_PREFIX
+from skillcue_adapters.refine.names import named_ids, note_name
+from skillcue_adapters.refine.pruning import prune, used
 from skillcue_adapters.refine.skill_file import skill_from_text, skill_text
 from skillcue_adapters.whole_files import write_whole
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.language import Usage
 
-__all__ = ["RefinedStore", "Refinement", "Step", "stored_skill"]
+__all__ = ["RefinedStore", "Refinement", "Step", "stored_ids", "stored_skill"]
 
 FOLDER = "refined"
 SCHEMA = 1
@@ -33,6 +37,8 @@ KEPT = 256
 """Refinements, failures and skills that are kept in memory, the oldest dropped first."""
 FILE_BYTES = 1_000_000
 """Longest file that is read, bytes."""
+TOUCH_S = 86_400.0
+"""A refinement that is used from memory is marked as used so often, seconds."""
 
 _HASH = re.compile(r"[0-9a-f]{16}")
 
@@ -89,27 +95,40 @@ class RefinedStore:
         self._lock = ForkSafeLock()
         self._known: OrderedDict[str, Refinement] = OrderedDict()
         self._failed: OrderedDict[str, tuple[float, Refinement]] = OrderedDict()
+        self._marked: OrderedDict[str, float] = OrderedDict()
         self._working: WeakValueDictionary[str, ForkSafeLock] = WeakValueDictionary()
 
     def get(self, key: str) -> Refinement | None:
         """What was composed under `key`, None where nothing is known."""
         with self._lock:
             found = self._known.get(key)
-        if found is None and self._folder is not None:
-            found = self._read(key)
-            if found is not None:
-                self._remember(key, found)
+        if found is None:
+            return self.stored(key)
+        self._mark(key)
         return found
 
-    def put(self, key: str, made: Refinement) -> Refinement:
+    def stored(self, key: str) -> Refinement | None:
+        """What the folder has under `key`, which another process may have put there."""
+        found = None if self._folder is None else self._read(key)
+        if found is not None:
+            self._remember(key, found)
+        return found
+
+    def put(self, key: str, made: Refinement, policy: str) -> Refinement:
         """Keep `made`; on disk only if it is lasting. A folder that cannot be written is logged.
+
+        Args:
+            key: Of the task.
+            made: What was composed.
+            policy: The `policy_tag` it was composed under.
 
         Returns:
             `made`, its skills with the paths that they have now.
         """
         if self._folder is not None and made.lasting:
             try:
-                made = self._written(key, made)
+                made = self._written(key, made, policy)
+                prune(self._folder)
             except (OSError, ValueError) as error:  # an id may hold what no file can
                 log.warning("a refinement cannot be stored in %s: %s", self._folder, error)
         self._remember(key, made)
@@ -135,6 +154,19 @@ class RefinedStore:
         with lock:
             yield
 
+    @contextmanager
+    def alone_on_disk(self, key: str, seconds: float) -> Iterator[None]:
+        """One process at a time for each key of one folder.
+
+        Args:
+            key: Of the task.
+            seconds: Longest wait; after that both go on.
+        """
+        with ExitStack() as stack:
+            if self._folder is not None:
+                stack.enter_context(next_process(self._folder / "working" / key, seconds))
+            yield
+
     def _remember(self, key: str, made: Refinement) -> None:
         with self._lock:
             self._known[key] = made
@@ -142,21 +174,39 @@ class RefinedStore:
             self._failed.pop(key, None)
             _trim(self._known)
 
-    def _written(self, key: str, made: Refinement) -> Refinement:
+    def _mark(self, key: str) -> None:
+        """A process that answers from memory for weeks uses the file all the same."""
+        now = time.monotonic()
+        with self._lock:
+            due = now - self._marked.get(key, -TOUCH_S) >= TOUCH_S
+            if due:
+                self._marked[key] = now
+                _trim(self._marked)
+        if due and self._folder is not None:
+            used(self._task_path(key))
+
+    def _task_path(self, key: str) -> Path:
+        assert self._folder is not None
+        return self._folder / "tasks" / f"{key}.json"
+
+    def _written(self, key: str, made: Refinement, policy: str) -> Refinement:
         assert self._folder is not None
         skills = []
         for skill in made.skills:
             path = _skill_folder(self._folder, skill.id) / skill.name / "SKILL.md"
-            if not path.exists():
+            if not used(path):  # before the task names it: what is used is not pruned
                 write_whole(path, skill_text(skill))
+            note_name(self._folder, skill, policy)
             skills.append(replace(skill, path=path))
         made = replace(made, skills=tuple(skills))
-        write_whole(self._folder / "tasks" / f"{key}.json", _encoded(made))
+        write_whole(self._task_path(key), _encoded(made))
         return made
 
     def _read(self, key: str) -> Refinement | None:
         assert self._folder is not None
-        text = _read_text(self._folder / "tasks" / f"{key}.json")
+        path = self._task_path(key)
+        used(path)  # before it is read, so that it is not pruned in between
+        text = _read_text(path)
         return None if text is None else _decoded(text, self._folder)
 
 
@@ -165,10 +215,16 @@ def stored_skill(cache_dir: Path, skill_id: str) -> Skill | None:
     return _stored(cache_dir / FOLDER, skill_id)
 
 
+def stored_ids(cache_dir: Path, name: str, policy: str) -> tuple[str, ...]:
+    """Ids of the skills in `cache_dir` that may be called `name`; see `named_ids`."""
+    return tuple(named_ids(cache_dir / FOLDER, name, policy))
+
+
 def _stored(folder: Path, skill_id: str) -> Skill | None:
     if not _HASH.fullmatch(skill_id.removeprefix(ID_PREFIX)):
         return None  # else an id could name any file
     for path in sorted(_skill_folder(folder, skill_id).glob("*/SKILL.md")):
+        used(path)
         text = _read_text(path)
         skill = None if text is None else skill_from_text(text, skill_id, path)
         if skill is not None:
