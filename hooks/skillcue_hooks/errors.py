@@ -14,6 +14,7 @@
     ├── LanguageModelError (RuntimeError)     a model gave no answer; modes fall back
     └── SkillLookupError (LookupError)        pull: the name or file does not resolve
         ├── SkillNotFoundError
+        ├── AmbiguousNameError
         └── SkillFileError
 """
 
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = [
+    "AmbiguousNameError",
     "AttachError",
     "ConfigurationError",
     "LanguageModelError",
@@ -39,6 +41,9 @@ __all__ = [
     "UnknownSettingError",
     "closest_names",
 ]
+
+IDS_SHOWN = 10
+"""Ids that one error names at most."""
 
 
 def closest_names(name: str, known: Iterable[str], limit: int = 3) -> tuple[str, ...]:
@@ -168,6 +173,25 @@ class SkillNotFoundError(SkillLookupError):
             else "Search for it with skill_lookup, or list the library with skill_list."
         )
         super().__init__(f"No skill is named {name!r}.", cure)
+
+
+class AmbiguousNameError(SkillLookupError):
+    """Several skills that were composed for tasks have that name, and no skill of the library has.
+
+    Attributes:
+        name: What was asked for.
+        ids: Their ids, sorted; the message holds the first ten.
+    """
+
+    def __init__(self, name: str, ids: Iterable[str]) -> None:
+        self.name = name
+        self.ids = tuple(sorted(ids))
+        shown = ", ".join(self.ids[:IDS_SHOWN])
+        more = f" and {len(self.ids) - IDS_SHOWN} more" if len(self.ids) > IDS_SHOWN else ""
+        super().__init__(
+            f"{len(self.ids)} refined skills of different tasks are named {name!r}.",
+            f"Use the id of the one that is meant: {shown}{more}.",
+        )
 
 
 class SkillFileError(SkillLookupError):

@@ -1,4 +1,4 @@
-"""Skills that a mode composed: found by id, beside the library.
+"""Skills that a mode composed: found by id and by name, beside the library.
 
 They are known from the ranking that brought them, and after a restart or in another process from
 the cache folder. A composed skill is what its text says it is (its id is a hash of it); what may be
@@ -18,7 +18,8 @@ from skillcue.library.live import Assessor
 from skillcue.library.source import StaticSource
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.refine.composed import ID_PREFIX, REFINED_SOURCE, with_parents
-from skillcue_hooks.contracts import Diagnostic, Ranking, Skill
+from skillcue_adapters.refine.names import Taken, may_be_called, named, policy_tag
+from skillcue_hooks.contracts import Diagnostic, Ranking, Scope, Skill
 from skillcue_hooks.protocols import SkillSource
 
 if TYPE_CHECKING:
@@ -48,18 +49,21 @@ class ComposedSkills:
         self._assessor = Assessor(assess)
         self._lock = ForkSafeLock()
         self._known: OrderedDict[str, Skill] = OrderedDict()
+        self._shown: dict[str, set[str]] = {}  # policies under which each of those was shown
 
     @property
     def source(self) -> SkillSource:
         """Gives their bodies; they have no files beside them."""
         return StaticSource(REFINED_SOURCE, ())
 
-    def get(self, skill_id: str, find: Callable[[str], Skill | None]) -> Skill | None:
-        """The skill with that id and the trust it has in this library; None where it has none.
+    def get(self, skill_id: str, find: Callable[[str], Skill | None], taken: Taken) -> Skill | None:
+        """The skill with that id, and the trust and the name it has in this library; None where it
+        has none.
 
         Args:
             skill_id: ``refined:<hash>``.
             find: The skill of the library with an id.
+            taken: Whether a skill of the library answers to a name.
         """
         with self._lock:
             skill = self._known.get(skill_id)
@@ -71,36 +75,67 @@ class ComposedSkills:
             return None
         self._remember(skill)
         skill = with_parents(skill, find)
-        return None if skill is None else self._assessor.assess(skill)[0]
+        return None if skill is None else named(self._assessor.assess(skill)[0], taken)
 
-    def settled(self, ranking: Ranking, snapshot: LibrarySnapshot) -> Ranking:
-        """`ranking`, its composed skills as they are in the library; others stay as they are."""
+    def candidates(self, name: str, scope: Scope | None) -> tuple[str, ...]:
+        """Ids of the skills that may be called `name`, of those composed under the policy `scope`.
+
+        Args:
+            name: Folded; what `named` makes of a skill is folded as well.
+            scope: What the policy allows.
+        """
+        policy = policy_tag(scope)
+        with self._lock:
+            found = {
+                skill_id
+                for skill_id, skill in self._known.items()
+                if policy in self._shown[skill_id] and may_be_called(name, skill.name, skill_id)
+            }
+        if self._cache_dir is not None:
+            from skillcue_adapters.refine.store import stored_ids  # only where one is named
+
+            found.update(stored_ids(self._cache_dir, name, policy))
+        return tuple(sorted(found))
+
+    def settled(self, ranking: Ranking, snapshot: LibrarySnapshot, scope: Scope | None) -> Ranking:
+        """`ranking`, its composed skills as they are in the library; others stay as they are.
+
+        Args:
+            ranking: What a mode gave.
+            snapshot: The library.
+            scope: What the policy allows of it.
+        """
         if not any(hit.skill.id.startswith(ID_PREFIX) for hit in ranking.hits):
             return ranking
-        now = self._present([hit.skill for hit in ranking.hits], snapshot)
+        now = self._present([hit.skill for hit in ranking.hits], snapshot, scope)
         hits = [replace(h, skill=now[h.skill.id]) for h in ranking.hits if h.skill.id in now]
         return replace(ranking, hits=tuple(hits))
 
-    def settled_refinement(self, made: Refinement, snapshot: LibrarySnapshot) -> Refinement:
+    def settled_refinement(
+        self, made: Refinement, snapshot: LibrarySnapshot, scope: Scope | None
+    ) -> Refinement:
         """`made`, its skills as they are in the library."""
-        return replace(made, skills=tuple(self._present(made.skills, snapshot).values()))
+        return replace(made, skills=tuple(self._present(made.skills, snapshot, scope).values()))
 
-    def _present(self, skills: Iterable[Skill], snapshot: LibrarySnapshot) -> dict[str, Skill]:
+    def _present(
+        self, skills: Iterable[Skill], snapshot: LibrarySnapshot, scope: Scope | None
+    ) -> dict[str, Skill]:
         """By id, the skills of the library as they are, the composed ones as they are in it."""
         now: dict[str, Skill] = {}
         for skill in skills:
             found: Skill | None = skill
             if skill.id.startswith(ID_PREFIX):
-                self._remember(skill)
-                found = snapshot.get(skill.id)
+                self._remember(skill, policy_tag(scope))
+                found = snapshot.get(skill.id, scope)
             if found is not None:
                 now[skill.id] = found
         return now
 
-    def _remember(self, skill: Skill) -> None:
+    def _remember(self, skill: Skill, *policies: str) -> None:
         with self._lock:
             self._known[skill.id] = skill
             self._known.move_to_end(skill.id)
+            self._shown.setdefault(skill.id, set()).update(policies)
             if len(self._known) > KEPT:
-                self._known.popitem(last=False)
+                del self._shown[self._known.popitem(last=False)[0]]
                 self._assessor.forget_others([*self._known.values()])

@@ -275,7 +275,7 @@ class SkillCue:
         scope = self.scope(run_context or {}, snapshot)
         retriever = self._engine.bare_retriever("refine", snapshot.library)
         made = retriever.refinement(Query(task, scope=scope, task_id=task_id))
-        return self._composed.settled_refinement(made, snapshot)
+        return self._composed.settled_refinement(made, snapshot, scope)
 
     def load(
         self,
@@ -528,7 +528,7 @@ class SkillCue:
         The policy holds even where a retriever does not keep to `Query.scope`.
         """
         ranking = self._composed.settled(
-            self._engine.search(query, mode, snapshot.library), snapshot
+            self._engine.search(query, mode, snapshot.library), snapshot, query.scope
         )
         scope = query.scope
         if scope is None or all(scope.allows(hit.skill) for hit in ranking.hits):

@@ -25,8 +25,14 @@ from skillcue.push.turn import (
     user_turns,
 )
 from skillcue.traces.conversation import loading_in
+from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
-from skillcue_hooks.errors import SkillcueError, SkillLookupError, SkillNotFoundError
+from skillcue_hooks.errors import (
+    AmbiguousNameError,
+    SkillcueError,
+    SkillLookupError,
+    SkillNotFoundError,
+)
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
@@ -208,7 +214,7 @@ class PullTools:
         wanted = _text("name", name)
         beside = str(file).strip() or None if file is not None else None
         with loading_in(messages):
-            loaded = self._found(wanted, beside, _whole("page", page, 1), run_context)
+            loaded = self._found(wanted, beside, _whole("page", page, 1), messages, run_context)
         mark = _mark(loaded)
         data = {
             "skill": loaded.skill.id,
@@ -229,14 +235,25 @@ class PullTools:
         return ToolAnswer(self._loaded_text(loaded, mark), data)
 
     def _found(
-        self, name: str, file: str | None, page: int, run_context: Mapping[str, Any] | None
+        self,
+        name: str,
+        file: str | None,
+        page: int,
+        messages: Sequence[Any],
+        run_context: Mapping[str, Any] | None,
     ) -> LoadedSkill:
         """What `name` and `file` mean, as they are written or as our answers spell them.
 
-        Names and paths are escaped where they are shown, and models copy them from there.
+        Names and paths are escaped where they are shown, and models copy them from there. Of
+        several refined skills with one name, the one that the conversation holds is meant.
         """
         try:
             return self._cue.load(name, file, page, run_context=run_context)
+        except AmbiguousNameError as error:
+            own = _in_conversation(error.ids, messages)
+            if len(own) != 1:
+                raise
+            return self._cue.load(own[0], file, page, run_context=run_context)
         except SkillLookupError as error:
             beside = html.unescape(file) if file else file
             unknown = isinstance(error, SkillNotFoundError)
@@ -287,7 +304,16 @@ class PullTools:
 
 
 def _line(skill: Skill, snapshot: LibrarySnapshot) -> str:
-    return f"{shown_name(skill, snapshot)}: {escape(skill.description, LINE_CHARS)}"
+    shown = shown_name(skill, snapshot)
+    if shown.startswith(ID_PREFIX):  # an id that says nothing
+        shown = f"{shown} ({escape(skill.name)})"
+    return f"{shown}: {escape(skill.description, LINE_CHARS)}"
+
+
+def _in_conversation(ids: Sequence[str], messages: Sequence[Any]) -> list[str]:
+    """Those of the ids that stand in the messages."""
+    texts = [view.text for view in view_messages(messages)]
+    return [skill_id for skill_id in ids if any(skill_id in text for text in texts)]
 
 
 def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:

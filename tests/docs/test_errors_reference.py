@@ -50,6 +50,7 @@ def test_attributes_in_the_page_exist() -> None:
         "UnknownSettingError": errors.UnknownSettingError("x", ()),
         "MissingExtraError": errors.MissingExtraError("x", "y"),
         "SkillNotFoundError": errors.SkillNotFoundError("x", ()),
+        "AmbiguousNameError": errors.AmbiguousNameError("x", ()),
     }
     for name, text in sections().items():
         found = re.search(r"Attributes?: ([^.]+)\.", text)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from skillcue_hooks import errors
 from skillcue_hooks.errors import (
+    AmbiguousNameError,
     AttachError,
     ConfigurationError,
     LanguageModelError,
@@ -58,6 +59,7 @@ EXAMPLES: list[SkillcueError] = [
     SkillLookupError("`name` is empty.", "Pass a name."),
     SkillNotFoundError("pdf-form", ["pdf-forms", "git"]),
     SkillNotFoundError("zzz", {"pdf-forms", "git"}),
+    AmbiguousNameError("tables", ["refined:b", "refined:a"]),
     SkillFileError("No file 'x.md'.", "Files: a.md."),
 ]
 
@@ -99,12 +101,20 @@ def test_message_and_cure_are_printed(error: SkillcueError) -> None:
         (PluginError, ValueError),
         (MissingExtraError, ImportError),
         (SkillNotFoundError, LookupError),
+        (AmbiguousNameError, LookupError),
         (SkillFileError, LookupError),
     ],
 )
 def test_they_can_be_caught_as_the_builtin_they_are(kind: type, builtin: type) -> None:
     assert issubclass(kind, builtin)
     assert issubclass(kind, SkillcueError)
+
+
+def test_of_many_skills_with_one_name_ten_are_listed() -> None:
+    error = AmbiguousNameError("tables", [f"refined:{n:02}" for n in range(12, 0, -1)])
+    assert error.ids[0] == "refined:01"
+    assert len(error.ids) == 12
+    assert error.cure.endswith(": " + ", ".join(error.ids[:10]) + " and 2 more.")
 
 
 def calls_without_cure(source: str) -> list[int]:

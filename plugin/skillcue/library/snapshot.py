@@ -12,7 +12,7 @@ from skillcue.library.merge import merge
 from skillcue.library.naming import fold
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan
-from skillcue_hooks.errors import SkillNotFoundError
+from skillcue_hooks.errors import AmbiguousNameError, SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
@@ -36,8 +36,16 @@ class Composed(Protocol):
         """Reads their bodies."""
         ...
 
-    def get(self, skill_id: str, find: Callable[[str], Skill | None]) -> Skill | None:
-        """The skill with that id, its parents looked up by `find`; None where one is gone."""
+    def get(
+        self, skill_id: str, find: Callable[[str], Skill | None], taken: Callable[[str], bool]
+    ) -> Skill | None:
+        """The skill with that id, by a name that is not `taken`, its parents looked up by `find`;
+        None where one is gone.
+        """
+        ...
+
+    def candidates(self, name: str, scope: Scope | None) -> Sequence[str]:
+        """Ids of the skills that may have that name where `scope` is the policy, sorted."""
         ...
 
 
@@ -59,6 +67,14 @@ class _Index:
 
     def get(self, skill_id: str) -> Skill | None:
         return self.by_id.get(skill_id) or self._copies.get(skill_id)
+
+    def find(self, name: str) -> Skill | None:
+        """See `LibrarySnapshot.find`."""
+        found = self.get(name) or self.by_name.get(name) or self.aliases.get(name)
+        if found is not None:
+            return found
+        folded = fold(name)
+        return self.folded_names.get(folded) or self.folded_aliases.get(folded)
 
     @cached_property
     def aliases(self) -> dict[str, Skill | None]:
@@ -102,9 +118,12 @@ class LibrarySnapshot:
         """All names, sorted, each once."""
         return tuple(sorted(self._index.by_name))
 
-    def get(self, skill_id: str) -> Skill | None:
-        """The skill with that id; the id of a copy gives the one that is shown."""
-        return self._index.get(skill_id) or self._composed_skill(skill_id, None)
+    def get(self, skill_id: str, scope: Scope | None = None) -> Skill | None:
+        """The skill with that id, hidden or not; the id of a copy gives the one that is shown.
+
+        What was composed has no name of a skill that `scope` shows.
+        """
+        return self._index.get(skill_id) or self._composed_skill(skill_id, scope)
 
     def find(self, name: str, scope: Scope | None = None) -> Skill | None:
         """The skill that `name` means, or None.
@@ -115,21 +134,16 @@ class LibrarySnapshot:
         does not exist: it neither answers nor takes a name from what is visible.
         """
         wanted = nfc(name.strip())
-        index = self._visible(scope)
-        found = index.get(wanted) or index.by_name.get(wanted) or index.aliases.get(wanted)
-        found = found or self._composed_skill(wanted, scope)
-        if found is not None:
-            return found
-        folded = fold(wanted)
-        return index.folded_names.get(folded) or index.folded_aliases.get(folded)
+        return self._visible(scope).find(wanted) or self._allowed(wanted, scope)
 
     def resolve(self, name: str, scope: Scope | None = None) -> Skill:
-        """As `find`.
+        """As `find`, and where that finds nothing, what was composed and has that name.
 
         Raises:
+            AmbiguousNameError: Several that were composed have that name.
             SkillNotFoundError: Nothing fits; carries the closest names that may be seen.
         """
-        found = self.find(name, scope)
+        found = self.find(name, scope) or self._composed_named(name, scope)
         if found is None:
             index = self._visible(scope)
             raise SkillNotFoundError(name, index.by_id if "@" in name else index.by_name)
@@ -154,14 +168,29 @@ class LibrarySnapshot:
             raise SkillNotFoundError(skill.id, self._index.by_id) from None
 
     def _composed_skill(self, skill_id: str, scope: Scope | None) -> Skill | None:
-        """A skill that is not of the library, if `scope` allows all that it was composed of."""
+        """A skill that is not of the library, hidden or not."""
         if self._composed is None or not skill_id.startswith(ID_PREFIX):
             return None
-        find = self._index.by_id.get
+        find, names = self._index.by_id.get, self._visible(scope)
         if find(skill_id) is not None:
             return None
-        skill = self._composed.get(skill_id, find)
-        return skill if skill is not None and may_see(skill, scope, find) else None
+        return self._composed.get(skill_id, find, lambda name: names.find(name) is not None)
+
+    def _allowed(self, skill_id: str, scope: Scope | None) -> Skill | None:
+        """As `_composed_skill`, if `scope` allows all that it was composed of."""
+        skill = self._composed_skill(skill_id, scope)
+        visible = skill is not None and may_see(skill, scope, self._index.by_id.get)
+        return skill if visible else None
+
+    def _composed_named(self, name: str, scope: Scope | None) -> Skill | None:
+        if self._composed is None:
+            return None
+        folded = fold(name.strip())
+        ids = self._composed.candidates(folded, scope)
+        skills = [s for s in (self._allowed(i, scope) for i in ids) if s and s.name == folded]
+        if len(skills) > 1:
+            raise AmbiguousNameError(name, [skill.id for skill in skills])
+        return skills[0] if skills else None
 
     def _visible(self, scope: Scope | None) -> _Index:
         """The look-up tables of what `scope` allows; the last few are kept."""
