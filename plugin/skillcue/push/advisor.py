@@ -44,6 +44,7 @@ from skillcue.push.turn import (
     user_turns,
 )
 from skillcue_adapters.asking import no_questions
+from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.language import Usage
@@ -119,7 +120,7 @@ class _Run:
 
     def visible(self, ids: Sequence[str]) -> list[Skill]:
         """Those of the skills that exist and that the policies show, each once."""
-        found = (self.snapshot.get(skill_id) for skill_id in ids)
+        found = (self.snapshot.get(skill_id, self.scope) for skill_id in ids)
         allowed = (s for s in found if s and (self.scope is None or self.scope.allows(s)))
         return list({skill.id: skill for skill in allowed}.values())
 
@@ -320,6 +321,7 @@ class Advisor:
                     mode,
                     run.snapshot,
                     run.scope,
+                    lambda ids: run.followed.demoted(Declines.tags(ids)),
                 )
         except (ConfigurationError, MissingExtraError):
             raise
@@ -349,7 +351,9 @@ class Advisor:
         shown = {skill_id for decided in replayed for skill_id in decided.shown}
         given = {skill_id for decided in replayed for skill_id in decided.given}
         loaded = self._loaded(run, turn.position) | given
-        read = read_turn(turn, run.snapshot, run.scope, shown, loaded)
+        composed = sorted(i for i in shown | loaded if i.startswith(ID_PREFIX))
+        refined = [skill for skill in run.visible(composed) if may_push(skill)]
+        read = read_turn(turn, run.snapshot, run.scope, shown, loaded, refined)
         task_id = (
             run.task_id if run.is_newest(index) else ""
         )  # earlier turns had names of their own

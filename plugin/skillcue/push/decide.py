@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from skillcue.library.naming import fold
 from skillcue.loading import shown_name
 from skillcue.push.body import load_body
 from skillcue.push.cues import text_cues
@@ -20,6 +21,7 @@ from skillcue.push.refitted import gate_facts, gate_in_use
 from skillcue.push.render import advice_block, render_advice, wrap_custom
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import UserTurn
+from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_hooks import (
     Advice,
     Hit,
@@ -37,7 +39,11 @@ if TYPE_CHECKING:
     from skillcue.push.judge import Judge
     from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
+__all__ = ["Demoted", "PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
+
+
+Demoted = Callable[[Collection[str]], Mapping[str, float]]
+"""The evidence that each of the skills needs that were declined too often, by id."""
 
 
 class PushHost(Protocol):
@@ -102,10 +108,13 @@ def read_turn(
     scope: Scope | None,
     shown: Collection[str],
     loaded: Collection[str],
+    refined: Sequence[Skill],
 ) -> Turn:
     """The public record of a user turn, with the skills its text names.
 
-    Naming a skill that may not be pushed has no effect here; it can still be loaded.
+    Naming a skill that may not be pushed has no effect here; it can still be loaded. A name that
+    no skill of the library has may be the one of a refined skill that this conversation holds;
+    what other conversations know has no effect, so that equal messages are equal turns.
 
     Args:
         turn: The turn.
@@ -113,10 +122,14 @@ def read_turn(
         scope: What a policy allows; a hidden skill cannot be named.
         shown: Ids of skills that earlier advice in the messages names.
         loaded: Ids of skills whose current text stands in the messages.
+        refined: Those of both that are refined skills.
     """
     named = NamedSkills()
+    own = _by_name(refined)
     if turn.text:
-        named = named_skills(turn.text, lambda name: snapshot.find(name, scope))
+        named = named_skills(
+            turn.text, lambda name: snapshot.find(name, scope) or own.get(fold(name))
+        )
     return Turn(
         user_text=turn.text,
         context=turn.context,
@@ -129,6 +142,14 @@ def read_turn(
     )
 
 
+def _by_name(skills: Iterable[Skill]) -> dict[str, Skill]:
+    """The skills by name, without names that several have."""
+    table: dict[str, list[Skill]] = {}
+    for skill in skills:
+        table.setdefault(skill.name, []).append(skill)
+    return {name: same[0] for name, same in table.items() if len(same) == 1}
+
+
 def decide_turn(
     host: PushHost,
     settings: PushSettings,
@@ -137,11 +158,23 @@ def decide_turn(
     mode: str,
     snapshot: LibrarySnapshot,
     scope: Scope | None,
+    demoted: Demoted,
 ) -> Advice:
     """Decide on `turn`.
 
     Skills the user named come first and need no score; the gate decides on the others, and the
     judge where there is one and the gate is not sure.
+
+    Args:
+        host: The library and its modes.
+        settings: Limits and thresholds.
+        load_tool: Name of the load tool, None where there is none.
+        turn: What the user said.
+        mode: The retrieval mode.
+        snapshot: The library.
+        scope: What a policy allows.
+        demoted: For ids of refined skills, what `Turn.demoted` holds for those of the library; no
+            list of all refined skills exists, so the ones that were found are asked about.
 
     Raises:
         Exception: Whatever the retriever raises; the caller fails open.
@@ -150,9 +183,15 @@ def decide_turn(
     if not turn.user_text.strip():
         return Advice("abstain", reason="the message holds no text", mode=mode, turn=turn)
     query = _query(host, settings, turn)
-    looked = _look(host, settings, turn, query, mode, snapshot, scope)
-    ranking, candidates, verdict = looked.ranking, looked.candidates, looked.verdict
-    explicit = [skill for skill in map(snapshot.get, turn.explicit) if skill]
+    looked = _look(host, settings, turn, query, mode, snapshot, scope, demoted)
+    turn, ranking, candidates, verdict = (
+        looked.turn,
+        looked.ranking,
+        looked.candidates,
+        looked.verdict,
+    )
+    found = (snapshot.get(skill_id, scope) for skill_id in turn.explicit)
+    explicit = [skill for skill in found if skill]
     cost, unjudged = ranking.cost, None
     if host.judge and not explicit:
         judged = host.judge.hear(verdict, turn, settings.k)
@@ -205,6 +244,7 @@ def _query(host: PushHost, settings: PushSettings, turn: Turn) -> TurnQuery:
 class _Looked:
     """What was found for a turn, and what the gate says about it."""
 
+    turn: Turn
     ranking: Ranking
     candidates: _Candidates
     verdict: Verdict
@@ -220,6 +260,7 @@ def _look(
     mode: str,
     snapshot: LibrarySnapshot,
     scope: Scope | None,
+    demoted: Demoted,
 ) -> _Looked:
     """Search, and let the gate decide."""
     wanted = Query(
@@ -232,6 +273,8 @@ def _look(
         follows=turn.user_text != turn.task,
     )
     ranking = host.search(wanted, mode, snapshot)
+    more = demoted([h.skill.id for h in ranking.hits if h.skill.id.startswith(ID_PREFIX)])
+    turn = replace(turn, demoted={**turn.demoted, **more}) if more else turn
     candidates = _pushable(ranking, turn)
     hits = candidates.ranking.hits
     gate = host.fitted_gate(mode, snapshot, complete=ranking.degraded is None)
@@ -249,7 +292,7 @@ def _look(
     pending = "the gate is being fitted to the library" if gate.pending else None
     asked = "score" in verdict.features
     facts = gate_facts(calibration, gate.encoder, refitted=used is refit) if asked else {}
-    return _Looked(ranking, candidates, verdict, ranking.degraded or pending, facts)
+    return _Looked(turn, ranking, candidates, verdict, ranking.degraded or pending, facts)
 
 
 def fit_budget(
