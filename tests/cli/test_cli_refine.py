@@ -74,3 +74,34 @@ def test_bounds_are_options(cli: Any, options: list[str]) -> None:
 )
 def test_wrong_usage(cli: Any, options: list[str], arguments: list[str]) -> None:
     assert cli("refine", *arguments, *options).code == 2
+
+
+def test_what_one_process_refined_another_one_loads(
+    process: Any, options: list[str], tmp_path: Path
+) -> None:
+    with openai_server(*map(said, good_script())) as server:
+        made = process("refine", TASK, "--llm", f"openai:tiny@{server.url}", "--json", *options)
+    (skill,) = made.json["skills"]
+    library, cache = options[:2], ["--cache", str(tmp_path / "cache")]
+    by_id = process("load", skill["id"], *library, *cache)
+    by_name = process("load", skill["name"], *library, *cache)
+    assert by_id == by_name
+    assert (by_id.code, by_id.err) == (0, "")
+    assert by_id.out == skill["body"] + "\n"
+    elsewhere = process("load", skill["name"], *library)
+    assert elsewhere.code == 1
+    assert "No skill is named 'pdf-to-workbook'" in elsewhere.err
+
+
+def test_a_name_of_several_is_an_error_with_their_ids(cli: Any, options: list[str]) -> None:
+    ids = []
+    for task in (TASK, f"{TASK} again"):
+        script = good_script()
+        script[-1] = script[-1].replace("Extract the tables with", f"{len(ids)}. Extract with")
+        with openai_server(*map(said, script)) as server:
+            made = cli("refine", task, "--llm", f"openai:tiny@{server.url}", "--json", *options)
+        ids.append(made.json["skills"][0]["id"])
+    result = cli("load", "pdf-to-workbook", *options[:2], *options[4:])
+    assert result.code == 1
+    assert "2 refined skills of different tasks are named 'pdf-to-workbook'." in result.err
+    assert all(skill_id in result.err for skill_id in ids)

@@ -125,13 +125,13 @@ def test_within_the_bounds_nothing_goes(tasks: Tasks) -> None:
 
 def test_bytes_are_a_bound(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "MAX_TASKS", 100)
-    monkeypatch.setattr(pruning, "MAX_BYTES", 15_000)
-    first = tasks.refine(1, body="x" * 8_000)
+    monkeypatch.setattr(pruning, "MAX_BYTES", 22_000)
+    first = tasks.refine(1, body="x" * 11_500)
     tasks.age(30)
     second = tasks.refine(2)
     assert tasks.loads(first)
     tasks.age(20)
-    third = tasks.refine(3, body="y" * 8_000)
+    third = tasks.refine(3, body="y" * 11_500)
     assert [tasks.loads(skill_id) for skill_id in (first, second, third)] == [False, True, True]
 
 

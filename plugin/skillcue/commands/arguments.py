@@ -171,10 +171,16 @@ def _load(commands: argparse._SubParsersAction[_Parser]) -> None:
         """\
   skillcue load pdf-form-filling --skills examples/skills
   skillcue load pdf-form-filling --file reference.md --page 2
+  skillcue load merge-tables --cache ~/.cache/skillcue
 """,
     )
-    parser.add_argument("name", metavar="NAME", help="name or id, as shown by list and search")
+    parser.add_argument(
+        "name", metavar="NAME", help="name or id, as shown by list, search and refine"
+    )
     _library_options(parser)
+    parser.add_argument(
+        "--cache", metavar="FOLDER", help="find what `skillcue refine --cache FOLDER` composed"
+    )
     parser.add_argument("--file", metavar="PATH", help="a file of the skill instead of its text")
     parser.add_argument(
         "--page", type=int, default=1, metavar="N", help="page of a long text, from 1 (default: 1)"
