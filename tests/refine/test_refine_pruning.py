@@ -107,6 +107,16 @@ def test_loading_is_using_too(tasks: Tasks) -> None:
     assert all(map(tasks.loads, (first, second, third)))
 
 
+def test_composing_the_same_again_is_using_too(tasks: Tasks) -> None:
+    first = tasks.refine(1)
+    (path,) = tasks.folder.glob("skills/*/*/SKILL.md")
+    for entry in (tasks.folder / "tasks").iterdir():
+        entry.unlink()
+    tasks.age(30)
+    assert tasks.refine(1) == first
+    assert time.time() - path.stat().st_mtime < 86_400
+
+
 def test_what_was_used_within_days_stays_over_the_bounds(tasks: Tasks) -> None:
     ids: list[str] = []
     for number in range(4):
