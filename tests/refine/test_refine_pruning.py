@@ -141,6 +141,7 @@ def test_bytes_are_a_bound(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> Non
     second = tasks.refine(2)
     assert tasks.loads(first)
     tasks.age(20)
+    tasks.age_task(first, 30)
     third = tasks.refine(3, body="y" * 11_500)
     assert [tasks.loads(skill_id) for skill_id in (first, second, third)] == [False, True, True]
 
