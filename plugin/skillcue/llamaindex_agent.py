@@ -24,6 +24,7 @@ from skillcue.llamaindex_run import (
     SkillAdviceEvent,
     policy_context,
     store_mode,
+    turn_has_begun,
     user_text,
 )
 from skillcue.llamaindex_tools import SkillToolSpec, bound_load_tool
@@ -181,6 +182,7 @@ class _Hookup:
             mode=mode,
             records=records,
             run_context=await policy_context(ctx.store),
+            begun=await turn_has_begun(ctx.store),
         )
         if plan.records and plan.records != records:
             await ctx.store.set(self._records_key, dict(plan.records))

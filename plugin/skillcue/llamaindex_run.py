@@ -24,6 +24,7 @@ __all__ = [
     "conversation",
     "policy_context",
     "store_mode",
+    "turn_has_begun",
     "user_text",
 ]
 
@@ -93,6 +94,12 @@ async def user_text(store: Any) -> str | None:
     """The newest user message as the user wrote it; None outside of an agent run."""
     text = await store.get("user_msg_str", default=None)
     return text if isinstance(text, str) else None
+
+
+async def turn_has_begun(store: Any) -> bool:
+    """Whether the model was asked in this run before; agents keep what came of it to themselves."""
+    kept = ("scratchpad", "current_reasoning")
+    return any([await store.get(key, default=None) for key in kept])
 
 
 async def policy_context(store: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context, JsonSerializer
 from support.llamaindex_models import StrictLlm, advised_texts, call, run_turn, wire
-from support.modes import CountingModes
+from support.modes import CountingModes, StandInMode
 
 from skillcue import SkillCue
 from skillcue.llamaindex import SkillAdviceEvent, with_skills
@@ -56,6 +56,24 @@ async def test_the_model_sees_advice_inside_the_users_message(cue):
     assert block.text.startswith(f"{PDF}\n\n{ADVICE_OPEN}\n")
     assert block.text.endswith(f"\n{ADVICE_CLOSE}")
     assert 'skill_load(name="pdf-form-filling")' in block.text
+
+
+async def test_a_turn_that_was_decided_by_a_stand_in_keeps_its_advice_to_the_end(example_skills):
+    mode = StandInMode()
+    with SkillCue(example_skills, mode="stand_in", plugins=[mode]) as cue:
+        llm = StrictLlm(script=[call("skill_load", name="pdf-form-filling"), "filled"])
+        agent = agent_of(cue, llm)
+        handler = agent.run(user_msg=PDF)
+        told = 0
+        async for event in handler.stream_events():
+            if isinstance(event, SkillAdviceEvent):
+                told += 1
+                mode.degraded = None  # from now on the good index answers
+        await handler
+    first, second = llm.requests
+    assert told == 1
+    assert wire(second).startswith(wire(first))
+    assert advised_texts(second)
 
 
 async def test_own_message_placement_puts_it_behind_the_users_message(cue):

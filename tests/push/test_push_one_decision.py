@@ -6,20 +6,17 @@ import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from support.conversations import FRAMEWORKS, PHRASES, assistant, tool_results, user
-from support.modes import CountingModes
+from support.modes import CountingModes, StandInMode
 from support.policies import Observer, Policy
 
 from skillcue import GateSettings, PushSettings, SkillCue
 from skillcue.push.declines import DECLINED_KEY
 from skillcue.push.memo import RECORD_BYTES, Decided, Memo, bounded_records, read_record
-from skillcue_hooks import hookimpl
 from skillcue_hooks.errors import ConfigurationError
 
 TOMATO, COMPOST, SEEDS, SLUGS = PHRASES[:4]
@@ -205,29 +202,10 @@ def test_a_failure_keeps_the_turn_silent_but_not_the_next_conversation(garden):
     assert advisor.plan([say(COMPOST)]).placements
 
 
-class QuickMode:
-    """bm25 that says it is a stand-in, as long as it is one."""
-
-    def __init__(self) -> None:
-        self.degraded: str | None = "the good index is not ready"
-
-    @hookimpl
-    def skillcue_register_retrievers(self, register: Any) -> None:
-        register("quick", self.build)
-
-    def build(self, library: Any, context: Any) -> Any:
-        inner = context.retriever("bm25")
-
-        def search(query: Any) -> Any:
-            return replace(inner.search(query), degraded=self.degraded)
-
-        return SimpleNamespace(fingerprint="q", generation=library.generation, search=search)
-
-
 def test_degraded_advice_is_given_and_never_recorded(garden):
-    quick = QuickMode()
+    quick = StandInMode()
     push = PushSettings(gate=GateSettings(max_false_push=0.5))
-    advisor = SkillCue(garden, mode="quick", plugins=[quick], push=push).advisor("skill_load")
+    advisor = SkillCue(garden, mode="stand_in", plugins=[quick], push=push).advisor("skill_load")
     plan = advisor.plan([say(TOMATO)])
     assert plan.placements and plan.records == {}
     assert plan.advice.degraded == "the good index is not ready"

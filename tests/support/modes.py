@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 from skillcue_hooks import Library, Query, Ranking, RetrieverContext, hookimpl
 
-__all__ = ["CountingModes"]
+__all__ = ["CountingModes", "StandInMode"]
 
 
 class _Mode:
@@ -65,3 +66,26 @@ class CountingModes:
             time.sleep(self._delay)
         if self.error:
             raise self.error()
+
+
+class StandInMode:
+    """A plugin with the mode ``stand_in``: bm25 that says it is a stand-in, as long as it is one.
+
+    Attributes:
+        degraded: What it says; None when it is none any more.
+    """
+
+    def __init__(self) -> None:
+        self.degraded: str | None = "the good index is not ready"
+
+    @hookimpl
+    def skillcue_register_retrievers(self, register: Callable[..., None]) -> None:
+        register("stand_in", self._build)
+
+    def _build(self, library: Library, context: RetrieverContext) -> SimpleNamespace:
+        inner = context.retriever("bm25")
+
+        def search(query: Query) -> Ranking:
+            return replace(inner.search(query), degraded=self.degraded)
+
+        return SimpleNamespace(fingerprint="stand_in", generation=library.generation, search=search)

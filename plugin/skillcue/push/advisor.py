@@ -96,6 +96,7 @@ class _Run:
     recorded: int  # index of the newest turn the thread has a record of, -1 where it has none
     followed: Followed
     task_id: str
+    begun: bool  # the caller knows that the newest turn is under way
 
     def key(self, index: int, *more: str) -> MemoKey:
         """What the memo knows a turn by: all messages up to it, what may be seen, and the task."""
@@ -116,7 +117,8 @@ class _Run:
     def has_begun(self, index: int) -> bool:
         """The turn is surely the one that was decided on, and not the same words somewhere else."""
         turn = self.turns[index]
-        return turn.identified or turn.key in self.records or turn.position < len(self.views) - 1
+        followed_by_more = turn.position < len(self.views) - 1 or self.begun
+        return turn.identified or turn.key in self.records or followed_by_more
 
     def visible(self, ids: Sequence[str]) -> list[Skill]:
         """Those of the skills that exist and that the policies show, each once."""
@@ -158,6 +160,7 @@ class Advisor:
         mode: str | None = None,
         records: Records | None = None,
         run_context: Mapping[str, Any] | None = None,
+        begun: bool = False,
     ) -> Plan:
         """What to add to a request made of `messages`.
 
@@ -166,6 +169,8 @@ class Advisor:
             mode: The mode the user asked for; None lets records, plugins and default decide.
             records: What an earlier `Plan.records` of this thread said.
             run_context: Run-time values for policy plugins.
+            begun: The newest turn is under way, though nothing stands behind it in `messages`:
+                it keeps the decision that it began with.
 
         Raises:
             ConfigurationError: Such as an unknown mode; raised before anything else happens.
@@ -177,7 +182,7 @@ class Advisor:
             self._host.check_mode(mode)
         try:
             known = records if isinstance(records, Mapping) else {}
-            return self._plan(messages, mode, known, run_context or {})
+            return self._plan(messages, mode, known, run_context or {}, begun)
         except (ConfigurationError, MissingExtraError):
             raise
         except Exception as error:  # push fails open: an agent must not stop for want of advice
@@ -190,6 +195,7 @@ class Advisor:
         mode: str | None,
         records: Records,
         run_context: Mapping[str, Any],
+        begun: bool,
     ) -> Plan:
         views = view_messages(messages)
         turns = user_turns(views, CHARS_PER_TOKEN * self._settings.context_tokens, records)
@@ -212,6 +218,7 @@ class Advisor:
             recorded,
             followed,
             named_task(run_context),
+            begun,
         )
         decisions: list[Decided] = []
         fresh = False
