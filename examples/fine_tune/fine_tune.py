@@ -20,8 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-from sentence_transformers import SentenceTransformer
+try:
+    import torch
+    from sentence_transformers import SentenceTransformer
+except ModuleNotFoundError as missing:
+    raise SystemExit(f'{missing}. Install what it needs: pip install "skillcue[neural]"') from None
 
 TEMPERATURE = 0.05
 

@@ -63,6 +63,7 @@ class Engine:
         # One builds at a time, since a mode may ask for others; whoever needs nothing new to be
         # built does not wait.
         self._building = ForkSafeLock()
+        self._under_way: list[str] = []  # modes that are being built, each for the one before it
         self._generations: OrderedDict[str, dict[str, Retriever]] = OrderedDict()
         self._latest: dict[str, Retriever] = {}
         for mode in settings:
@@ -123,7 +124,7 @@ class Engine:
         with self._building:
             found = self._built(mode, library)
             if found is None:
-                found = self._build(mode, library)
+                found = self._build_once(mode, library)
                 with self._lock:
                     self._generation(library)[mode] = found
             return found
@@ -159,6 +160,24 @@ class Engine:
                 stop()
         if self._store is not None:
             self._store.close()
+
+    def _build_once(self, mode: str, library: Library) -> Retriever:
+        """As `_build`, for whoever holds the lock of building.
+
+        Raises:
+            ConfigurationError: The mode is its own base, by way of others.
+        """
+        if mode in self._under_way:
+            circle = " -> ".join([*self._under_way[self._under_way.index(mode) :], mode])
+            raise ConfigurationError(
+                f"Mode {mode!r} is its own base: {circle}.",
+                "Give one of them another base, such as 'skillsight'.",
+            )
+        self._under_way.append(mode)
+        try:
+            return self._build(mode, library)
+        finally:
+            self._under_way.pop()
 
     def _build(self, mode: str, library: Library) -> Retriever:
         context = RetrieverContext(

@@ -76,6 +76,7 @@ def test_names_of_libraries() -> None:
         (("pdf", "fill", "map", "fill in a form"), "is not one or two words"),
         (("pdf", "fill", "map", ""), "is not one or two words"),
         (("pdf", "fill", "map", "x" * 40), "is not one or two words"),
+        (("pdf", "fill", "map", "and"), "tag 'and' holds no word that tells skills apart"),
     ],
 )
 def test_faults_of_tags_that_somebody_else_made(tags: tuple[object, ...], fault: str) -> None:

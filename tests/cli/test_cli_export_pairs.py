@@ -55,6 +55,7 @@ def test_what_was_augmented_is_used(cli, tmp_path, pairs):
     [
         (["--negatives", "-1", "--out", "pairs.jsonl"], "--negatives"),
         (["--out", "/no/such/folder/pairs.jsonl"], "cannot be written"),
+        (["--out", "."], ". cannot be written"),
         ([], "--out"),
     ],
 )
@@ -65,3 +66,4 @@ def test_wrong_options_are_errors_with_a_cure(
     found = cli("export-pairs", "--skills", example_skills, "--mode", "bm25", *arguments)
     assert found.code == 2
     assert message in found.err
+    assert not [*tmp_path.iterdir(), *tmp_path.parent.glob("*.partial")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,11 +115,12 @@ LLM = "--llm openai:MODEL@URL"
         (("--mode", "expand"), LLM),
         (("--mode", "refine"), LLM),
         (("--price", "1,2"), LLM),
+        (("--llm-timeout", "5"), LLM),
         (("--llm", "gpt-5"), "Write openai:MODEL@http://host:port/v1\n"),
         (("--mode", "two_stage"), "--cross-encoder onnx:/path/to/model"),
         (("--mode", "two_stage", "--cross-encoder", "x"), "lm:model.\n"),
     ],
-    ids=["expand", "refine", "price", "llm", "two_stage", "cross-encoder"],
+    ids=["expand", "refine", "price", "time", "llm", "two_stage", "cross-encoder"],
 )
 def test_what_is_missing_is_named_as_it_is_typed(
     cli, garden, tmp_path, monkeypatch, command, options, cure
@@ -133,6 +135,25 @@ def test_what_is_missing_is_named_as_it_is_typed(
 def assert_is_typed(text: str) -> None:
     for python in ("SkillCue", "pass ", "Pass ", "llm=", "cache=", "skill_"):
         assert python not in text
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e9"])
+def test_what_is_no_time_is_said(cli, garden, seconds):
+    options = ("--skills", garden, "--llm", "openai:m@http://127.0.0.1:1/v1")
+    result = cli("search", "x", *options, f"--llm-timeout={seconds}")
+    assert (result.code, result.out) == (2, "")
+    assert "Give seconds above 0, to 86,400." in result.err
+
+
+def test_a_model_that_hangs_is_given_up_after_the_time_that_was_given(cli, garden, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes requests and answers none
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        options = ("--skills", garden, "--cache", tmp_path / "cache", "--llm", f"openai:m@{url}")
+        result = cli("augment", *options, "--llm-timeout", "0.2")
+    assert result.code == 1
+    assert "the model gives no answer" in result.err  # while it goes on
+    assert "Raise --llm-timeout (0.2), or take a faster model." in result.err
+    assert "CallLimits" not in result.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("price", ["1", "a,b", "-1,2", "nan,1", "inf,1", "1e13,1", "1,2,3", ""])
@@ -182,7 +203,7 @@ COMMON = {
     "--json": {*commands()},
     "--traceback": {*commands()},
 }
-COMMON["--price"] = COMMON["--llm"]
+COMMON["--price"] = COMMON["--llm-timeout"] = COMMON["--llm"]
 
 
 @pytest.mark.parametrize("option", COMMON)

@@ -64,7 +64,25 @@ def test_bounds_are_options(cli: Any, options: list[str]) -> None:
     with openai_server(said(command("keyword", query="pdf"))) as server:
         result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", *bounds, *options)
     assert result.code == 1
-    assert "it would take more than 1 commands (setting `commands`)" in result.err
+    assert "it would take more than 1 commands (--commands)" in result.err
+
+
+def test_money_is_a_bound_that_is_named_as_it_is_typed(cli: Any, options: list[str]) -> None:
+    bounds = ["--price", "1000,1000", "--money", "0.5"]
+    with openai_server(said(command("keyword", query="pdf"))) as server:
+        result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", *bounds, *options)
+    assert result.code == 1
+    assert "it would cost more than 0.5 (--money)" in result.err
+
+
+def test_an_empty_library_costs_nothing(cli: Any, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with openai_server(said("hello")) as server:
+        result = cli("refine", TASK, "--llm", f"openai:tiny@{server.url}", "--skills", empty)
+    assert (result.code, result.out) == (1, "")
+    assert f"There is no skill in {empty}" in result.err and "refined" not in result.err
+    assert not server.requests
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,24 @@ def test_a_setting_of_a_mode_is_checked_when_the_mode_is_built(garden):
         SkillCue(garden, modes={"bm25": {"k2": 1}}, wait=True)
 
 
+@pytest.mark.parametrize("wait", [False, True], ids=["on first use", "at once"])
+def test_modes_that_are_each_others_base_are_a_mistake(garden, wait):
+    modes = {"refine": {"base": "expand"}, "expand": {"base": "refine"}}
+
+    def use() -> Any:
+        with SkillCue(garden, mode="refine", llm=lambda s, p: "", modes=modes, wait=wait) as cue:
+            cue.advise(SAY)
+
+    with pytest.raises(ConfigurationError, match="refine -> expand -> refine") as error:
+        use()
+    assert "another base" in error.value.cure
+    with SkillCue(garden, llm=lambda s, p: "", modes=modes) as cue:
+        for mode in ("expand", "refine", "expand"):  # a failure leaves nothing behind
+            with pytest.raises(ConfigurationError, match="its own base"):
+                cue.lookup(TOMATO, mode=mode)
+        assert cue.lookup(TOMATO).hits
+
+
 def test_building_one_reads_no_file(garden, monkeypatch):
     opened: list[str] = []
     import os

@@ -65,8 +65,10 @@ def faults_of_tags(tags: Sequence[object], skill: Skill) -> list[str]:
     faults = []
     for tag in map(str, tags):
         terms = set(ANALYZER.counts(tag))
-        if not terms or len(tag) > _MOST_TAG_CHARS or "\n" in tag or len(tag.split()) > 2:
+        if len(tag) > _MOST_TAG_CHARS or "\n" in tag or not 1 <= len(tag.split()) <= 2:
             faults.append(f"tag {tag[:40]!r} is not one or two words")
+        elif not terms:
+            faults.append(f"tag {tag!r} holds no word that tells skills apart")
         elif not terms <= said:
             faults.append(f"the file does not say {tag!r}")
         elif tag.lower() in libraries - _FORMAT_OF.keys() and not is_operation(tag):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -23,6 +24,8 @@ from skillcue_hooks.language import Usage
 from skillcue_hooks.protocols import LanguageModel
 
 __all__ = ["GIVE_UP_AFTER", "Outcome", "Todo", "augment_missing", "estimated_usage", "missing"]
+
+log = logging.getLogger("skillcue.augment")
 
 GIVE_UP_AFTER = 5
 """A model that gave no answer for so many skills in a row is not asked again in this run."""
@@ -152,6 +155,13 @@ class _Asking:
         made = augment_by_model(skill, self._model)
         with self._lock:
             self._failed = self._failed + 1 if isinstance(made, NoAnswer) else 0
+            first = self._failed == 1
+        if isinstance(made, NoAnswer) and first:  # a service that hangs takes minutes to give up
+            log.warning(
+                "the model gives no answer (%s); after %d in a row the rules go on alone",
+                made.reason.rstrip("."),
+                GIVE_UP_AFTER,
+            )
         if isinstance(made, NoAnswer):
             return replace(augment_by_rules(skill), fallback=made.reason, usage=made.usage)
         return made

@@ -222,6 +222,9 @@ def _refine(commands: argparse._SubParsersAction[_Parser]) -> None:
     bounds.add_argument(
         "--tokens", type=int, metavar="N", help="tokens sent and received (default: 30000)"
     )
+    bounds.add_argument(
+        "--money", type=float, metavar="N", help="money, where --price is given (default: 1)"
+    )
 
 
 def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -620,6 +623,12 @@ def _model_options(parser: argparse.ArgumentParser, use: str, *, required: bool 
     )
     parser.add_argument(
         "--price", metavar="IN,OUT", help="what that model costs for a million tokens in and out"
+    )
+    parser.add_argument(
+        "--llm-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="longest time for one request to that model (default: 60)",
     )
 
 

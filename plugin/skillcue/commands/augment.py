@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillcue.commands.bar import Bar
+from skillcue.commands.cures import typed_cure
 from skillcue.commands.language_model import open_model, price_pair
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_error, print_note
@@ -78,7 +79,7 @@ class _Plan:
 
 def run(args: Namespace) -> int:
     """Augment the library; 1 when it is empty, or the rules stood in for the model."""
-    model = open_model(args.llm, args.price)
+    model = open_model(args.llm, args.price, args.llm_timeout)
     price = price_pair(args.price) if args.price else None
     folder = Path(args.folder).expanduser()
     if folder.exists() and not folder.is_dir():
@@ -186,7 +187,7 @@ def _note_fallbacks(outcome: Outcome) -> int:
     name, reason = outcome.fallbacks[0]
     print_error(
         f"The rules stood in for the model on {len(outcome.fallbacks):,} skills, first {name}: "
-        f"{reason}",
+        f"{typed_cure(reason)}",
         "Run it again: only those are asked again.",
     )
     return 1

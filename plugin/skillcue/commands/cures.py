@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 __all__ = ["typed_cure"]
 
 _TYPED = {
@@ -15,9 +17,18 @@ _TYPED = {
 }
 """What cures say to programs and agents, and the same for whoever types."""
 
+_PATTERNS = (
+    (re.compile(r"Raise CallLimits\(timeout_s=([\d.e+]+)\)"), r"Raise --llm-timeout (\1)"),
+    (re.compile(r"lower CallLimits\(concurrency=\d+\), "), ""),
+    (re.compile(r"\(setting `(commands|money|seconds|tokens)`\)"), r"(--\1)"),
+)
+"""The same for cures with a number or a name in them."""
+
 
 def typed_cure(cure: str) -> str:
     """`cure` with options and commands in the place of Python and of tools."""
     for written, option in _TYPED.items():
         cure = cure.replace(written, option)
+    for pattern, option in _PATTERNS:
+        cure = pattern.sub(option, cure)
     return cure

@@ -131,7 +131,7 @@ def _run_settings(args: Namespace) -> RunSettings:
         cross_encoder=args.cross_encoder,
         modes=_mode_settings(args.setting),
         cache=Path(args.cache) if args.cache else None,
-        llm=open_model(args.llm, args.price),
+        llm=open_model(args.llm, args.price, args.llm_timeout),
     )
 
 

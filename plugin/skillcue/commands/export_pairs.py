@@ -73,6 +73,8 @@ def _write(cue: SkillCue, args: Namespace, out: Path) -> _Counts:
     def search(text: str, k: int) -> Sequence[Skill]:
         return [hit.skill for hit in cue.lookup(text, k).hits]
 
+    if out.is_dir():  # said before anything is searched for
+        raise IsADirectoryError(21, "it is a folder")
     partial = out.with_name(f"{out.name}.partial")
     with partial.open("w", encoding="utf-8", errors="replace") as file, Bar(args.progress) as bar:
         for number, skill in enumerate(skills):

@@ -13,27 +13,40 @@ if TYPE_CHECKING:
 
 __all__ = ["open_model", "price_pair", "usage_record", "usage_text"]
 
+MOST_SECONDS = 86_400
+"""Longest time that can be given for one request, seconds."""
 
-def open_model(spec: str | None, price: str | None) -> MeteredLanguageModel | None:
+
+def open_model(
+    spec: str | None, price: str | None, timeout_s: float | None
+) -> MeteredLanguageModel | None:
     """The model with its price; None where none is named.
 
     Args:
         spec: ``openai:MODEL@URL``.
         price: Money for a million tokens in and out, such as ``0.15,0.60``.
+        timeout_s: Longest time for one request, seconds; None for the default.
 
     Raises:
-        ConfigurationError: There is no such model, the price is none, or it has no model.
+        ConfigurationError: There is no such model, price or time, or no model for them.
     """
     if spec is None:
-        if price is not None:
-            raise ConfigurationError("--price needs a model.", "Name one: --llm openai:MODEL@URL")
+        for name, given in (("--price", price), ("--llm-timeout", timeout_s)):
+            if given is not None:
+                cure = "Name one: --llm openai:MODEL@URL"
+                raise ConfigurationError(f"{name} needs a model.", cure)
         return None
-    from skillcue_adapters.language_models import open_language_model  # only where used
+    from skillcue_adapters.language_models import CallLimits, open_language_model  # only where used
 
-    model = open_language_model(spec)
+    if timeout_s is not None and not 0 < timeout_s <= MOST_SECONDS:
+        raise ConfigurationError(
+            f"--llm-timeout is {timeout_s:g}.", f"Give seconds above 0, to {MOST_SECONDS:,}."
+        )
+    limits = None if timeout_s is None else CallLimits(timeout_s=timeout_s)
+    model = open_language_model(spec, limits=limits)
     if price is None:
         return model
-    return open_language_model(spec, prices={model.name: price_pair(price)})
+    return open_language_model(spec, prices={model.name: price_pair(price)}, limits=limits)
 
 
 def price_pair(text: str) -> tuple[float, float]:
@@ -59,7 +72,8 @@ def price_pair(text: str) -> tuple[float, float]:
 def usage_text(cost: Usage) -> str:
     """``4 calls, 5210 tokens in, 640 out, money 0.0123``."""
     about = "about " if cost.estimated else ""
-    paid = "no known price" if cost.money is None else f"money {cost.money:.4f}"
+    known = cost.money is not None and cost.calls > 0
+    paid = f"money {cost.money:.4f}" if known else "no known price"
     tokens = f"{about}{cost.input_tokens} tokens in, {cost.output_tokens} out"
     return f"{cost.calls} call{'' if cost.calls == 1 else 's'}, {tokens}, {paid}"
 

@@ -125,7 +125,8 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
                 "--augment needs a folder.",
                 "Add --cache FOLDER, the folder of `skillcue augment --cache FOLDER`.",
             )
-        options["llm"] = open_model(getattr(args, "llm", None), getattr(args, "price", None))
+        model = [getattr(args, name, None) for name in ("llm", "price", "llm_timeout")]
+        options["llm"] = open_model(*model)
         cue = SkillCue(sources, recheck="manual", **{"cache": False, **options})
         cue.snapshot()
     with cue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from skillcue.commands.cures import typed_cure
 from skillcue.commands.language_model import usage_record, usage_text
 from skillcue.commands.library import open_indexed
 from skillcue.commands.messages import print_note
@@ -17,7 +18,7 @@ from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
 
-SETTINGS = ("commands", "seconds", "tokens", "base")
+SETTINGS = ("commands", "seconds", "tokens", "money", "base")
 """Options that are settings of the mode."""
 
 STEP_CHARS = 60
@@ -32,6 +33,9 @@ def run(args: Namespace) -> int:
     given = {name: getattr(args, name) for name in SETTINGS}
     args.modes = {"refine": {name: value for name, value in given.items() if value is not None}}
     with open_indexed(args) as library:
+        if library.is_empty:
+            library.note_problems()
+            return 1
         made = library.cue.refinement(args.task)
         ranking = library.cue.lookup(args.task, mode="refine")
         library.note_problems()
@@ -81,6 +85,6 @@ def _show(made: Refinement, ranking: Ranking) -> None:
         ]
         screen.show(fields(about), "", skill.body)
     if not made.skills:
-        print_note(f"Not refined: {made.failure}.", "The base ranking answers.")
+        print_note(f"Not refined: {typed_cure(str(made.failure))}.", "The base ranking answers.")
         for hit in ranking.hits:
             screen.show(f"{hit.rank}. {hit.skill.name}")

@@ -27,6 +27,7 @@ MEANINGS: Mapping[str, str] = {
     "background": "meaning: shared directions that were taken out",
     "first": "final: score of the first stage",
     "cross_encoder": "final: query and skill read together, raw score",
+    "fused": "final: sum of 1 / (60 + rank) over the query and its rewordings",
     "blend": "final: mean of both, each scaled to 0 to 1",
     "total": "final: the sum, without the context",
     "z": "final: deviations of the score above the mean",
