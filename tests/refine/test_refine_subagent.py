@@ -445,7 +445,8 @@ def test_what_a_skill_says_changes_nothing(tools: bool) -> None:
     lines = page.splitlines()
     assert lines[-2] == "</skill>"
     assert lines[-1].startswith("(8 commands left, ")
-    assert all(line.startswith("|") for line in lines[2:-2])
+    assert all(line.startswith("|") for line in lines[1:-2])
+    assert all(line.startswith("| ") for line in results.splitlines()[1:-2])
     assert page.count("\n</skill>") == 1
     assert lines[1].count("<") == 0
     assert bench.model.asked[3][:2] == plain.model.asked[0][:2]  # system and task stand as ever
@@ -514,3 +515,146 @@ def test_a_broken_call_beside_good_ones_is_answered_in_its_place() -> None:
 def test_json_that_is_broken_is_called_that() -> None:
     bench = Bench(['{"command": "keyword", ', *read_both(), finish(draft())])
     assert bench.model.asked[1][-1].text.startswith("Error: The JSON in the answer is not valid.")
+
+
+READ_PDF, SEARCH = command("detail", skill=PDF), command("keyword", query="pdf")
+
+SEVERAL = {
+    "one a line": f"{SEARCH}\n{READ_PDF}",
+    "words between": f"First:\n{SEARCH}\nthen [2] {{as said}} it is\n{READ_PDF}",
+    "in a fence": f"I do this:\n```json\n{SEARCH}\n{READ_PDF}\n```\nDone {{soon}}.",
+    "a fence each": f"```json\n{SEARCH}\n```\nand\n```json\n{READ_PDF}\n```",
+    "braces before a fence": f"For {{query}}:\n```\n{SEARCH}\n{READ_PDF}\n```",
+    "a list and an object": f"[{SEARCH}]\n- [ ] to do\n{READ_PDF}",
+}
+
+
+@pytest.mark.parametrize("written", SEVERAL.values(), ids=list(SEVERAL))
+def test_all_objects_of_an_answer_are_run_in_order(written: str) -> None:
+    bench = Bench([written, "no", finish(draft())])  # nothing of it counts as malformed
+    assert [step.command for step in bench.made.steps] == ["keyword", "detail", "finish"]
+    assert bench.made.failure is None
+
+
+def test_what_follows_behind_the_last_answer_is_not_looked_at() -> None:
+    bench = Bench([READ_PDF, "\n".join((finish(draft()), SEARCH, READ_PDF))])
+    assert [step.command for step in bench.made.steps] == ["detail", "finish"]
+    assert bench.made.failure is None
+
+
+def test_commands_before_a_broken_one_are_run_and_nothing_is_mined_from_it() -> None:
+    broken = '{"command": "finish", "skills": [' + command("detail", skill=MERGE) + ", oops"
+    bench = Bench([f"{READ_PDF}\n{broken}", finish(draft())])
+    assert list(bench.made.read) == [PDF]
+    assert "Error: The JSON in the answer is not valid." in bench.last
+    assert bench.made.failure is None
+    assert "malformed twice" in str(Bench([f"{READ_PDF}\n{broken}"] * 2).made.failure)
+
+
+def test_a_fence_inside_of_a_broken_command_is_not_mined() -> None:
+    body = f"Do:\n```json\n{READ_PDF}\n```\n"
+    broken = '{"command": "finish", "skills": [{"body": "' + body + '"}]}'
+    assert Bench([broken, broken]).commands.used == 0
+
+
+def test_more_objects_than_can_be_run_are_a_mistake_and_not_dropped_silently() -> None:
+    bench = Bench([f"{SEARCH}\n" * 101 + READ_PDF, finish()])
+    assert bench.commands.used == 10
+    assert bench.model.asked == bench.model.asked[:1]  # nothing read, and no command is left
+    some = Bench([f"{READ_PDF}\n" * 102, finish(draft())])
+    assert "Error: At most 100 commands fit in one answer." in some.last
+    assert some.last.count("Error: not run.") == 90
+
+
+def test_mistakes_of_one_answer_are_one_malformed_answer() -> None:
+    wrong = f"[{command('finish', skills=5)}, {command('finish', skills=6)}]"
+    bench = Bench([READ_PDF, wrong, finish(draft())])
+    assert bench.made.failure is None
+    assert bench.last.count("Error: `skills` must be a list of objects.") == 2
+    assert "malformed twice" in str(Bench([READ_PDF, wrong, wrong]).made.failure)
+    missing = Bench([f'[{READ_PDF}, {{"a": 1}}, 3]', finish(draft())])
+    assert missing.last.count("Error: Each object needs `command`, a text.") == 2
+    assert missing.made.failure is None
+
+
+def test_broken_tool_calls_of_one_answer_are_each_answered_and_one_mistake() -> None:
+    calls = (
+        ToolCall("a", "keyword", {}, invalid="{"),
+        ToolCall("b", "detail", {"skill": PDF}),
+        ToolCall("c", "hy<b>", {}, invalid="{"),
+    )
+    odd = Completion("", calls, Usage(1, 5, 5, None))
+    bench = Bench([odd, tool_calls(("finish", {"skills": [draft()]}))], tools=True)
+    assert bench.made.failure is None
+    told = bench.model.asked[1][-3:]
+    assert [message.tool_call_id for message in told] == ["a", "b", "c"]
+    assert [message.text.startswith("Error: ") for message in told] == [True, False, True]
+    assert "The arguments of hy&lt;b&gt; are no valid" in told[2].text
+    assert "malformed twice" in str(Bench([odd, odd], tools=True).made.failure)
+
+
+def test_a_good_end_beside_a_bad_one_is_taken_after_a_malformed_answer() -> None:
+    both = f"{finish(draft('Not A Name'))}\n{finish(draft())}"
+    assert Bench(["no", READ_PDF, both]).made.failure is None
+
+
+def test_what_people_read_has_no_markup_and_what_the_model_reads_does() -> None:
+    name = '<b>"rm"</b>\n\x1b[0m\u202e'
+    bench = Bench([command(name, query="<i>\n" + "q" * 300), READ_PDF, finish(draft())])
+    step = bench.made.steps[0]
+    assert step.command == '<b>"rm"</b> [0m'
+    assert step.argument.startswith("<i> qqq")
+    assert len(step.argument) == 200
+    assert step.result.startswith('error: There is no command <b>"rm"</b> [0m. Commands: ')
+    assert "no command &lt;b&gt;&quot;rm&quot;&lt;/b&gt; [0m. C" in bench.model.asked[1][-1].text
+    said = LanguageModelError('The model <lambda>\x1b\n said "no".', "Ask & see.")
+    failed = Bench([said]).made.failure
+    assert failed == 'the model did not answer (The model <lambda> said "no". Ask & see)'
+    broken = Completion("", (ToolCall("c", "a<b>", {}, invalid="{"),), Usage(1, 5, 5, None))
+    assert str(Bench([broken, broken], tools=True).made.failure).endswith(
+        ": The arguments of a<b> are no valid JSON object"
+    )
+
+
+USELESS = {
+    "unknown": (
+        command("rm_rf"),
+        "its commands were not understood: There is no command rm_rf",
+    ),
+    "no argument": (
+        command("detail"),
+        "its commands were not understood: No skill has that id",
+    ),
+    "out of order": (
+        command("semantic", query="pdf"),
+        "its commands found no answer: semantic search is out of order (RuntimeError)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "why"), USELESS.values(), ids=list(USELESS))
+def test_commands_of_no_use_are_the_reason_and_not_their_number(answer: str, why: str) -> None:
+    assert str(Bench([answer] * 20).made.failure).startswith(why)
+    some = Bench([*[SEARCH] * 5, *[answer] * 5]).made
+    assert some.failure == "it would take more than 10 commands (setting `commands`)"
+    most = Bench([*[SEARCH] * 4, *[answer] * 6]).made
+    assert str(most.failure).startswith(why)
+
+
+def test_steps_are_seen_as_they_happen() -> None:
+    library, settings = make_library(SKILLS), RefineSettings()
+    commands = Commands(library, lambda mode: None, None, settings)  # type: ignore[arg-type, return-value]
+    seen: list[str] = []
+    at_request: list[int] = []
+
+    def counting(answer: str) -> Any:
+        return lambda _messages: at_request.append(len(seen)) or answer
+
+    model = FixedModel(
+        [counting(READ_PDF), counting(command("finish", skills=5)), counting(finish(draft()))]
+    )
+    made = refine_task(
+        TASK, model, commands, settings, Clock(), lambda step: seen.append(step.result)
+    )
+    assert seen == [step.result for step in made.steps]
+    assert at_request == [0, 1, 2]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillcue_adapters.refine.quoting import one_line, plain_text, quoted
+from skillcue_adapters.refine.quoting import escaped, one_line, plain_line, plain_text, quoted
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.stages import innermost
 from skillcue_adapters.token_estimate import estimate_tokens
@@ -53,11 +53,14 @@ class Answer:
         summary: For people, on one line.
         brief: For the model as well, where it has read `text` already and room is scarce; "" where
             all of `text` is needed.
+        problem: Why it gave nothing, where that is not for lack of anything to find, as a sentence
+            about all commands of which most are like this; else "".
     """
 
     text: str
     summary: str = ""
     brief: str = ""
+    problem: str = ""
 
 
 class Commands:
@@ -110,7 +113,7 @@ class Commands:
         if name in SEARCHES:
             return self._search(name, arguments, room, left_s)
         known = ", ".join((*COMMANDS, "finish"))
-        return _error(f"There is no command {one_line(name, 40)}. Commands: {known}.")
+        return _error(f"There is no command {plain_line(name, 40)}. Commands: {known}.")
 
     def _search(self, name: str, arguments: Mapping[str, Any], room: int, left_s: float) -> Answer:
         text = arguments.get("query")
@@ -126,14 +129,15 @@ class Commands:
         except Exception as error:  # a mode or its encoder may raise anything; others may answer
             log.warning("search command %s failed", name, exc_info=error)
             self.complete = False
-            return _error(f"{name} search is out of order ({type(error).__name__}); try another.")
+            broken = f"{name} search is out of order ({type(error).__name__})"
+            return _error(f"{broken}; try another.", f"its commands found no answer: {broken}")
         self.complete = self.complete and ranking.degraded is None
         hits = [hit for hit in ranking.hits if self._visible(hit.skill)]
         if not hits:
             return Answer(f"{name} search found nothing; try other words.", "nothing found")
         lines = [_line(hit) for hit in hits]
         fit = max(_prefix(len(lines), room, lambda n: _results(name, lines[:n])), 1)
-        names = ", ".join(one_line(hit.skill.name, 64) for hit in hits[:fit])
+        names = ", ".join(plain_line(hit.skill.name, 64) for hit in hits[:fit])
         brief = _results(name, [_line(hit, described=False) for hit in hits[:fit]])
         return Answer(_results(name, lines[:fit]), f"{fit} found: {names}", brief)
 
@@ -150,7 +154,7 @@ class Commands:
         text = body[(page - 1) * size : page * size]
         answer, shown = _page(skill, text, f'page="{page}" pages="{pages}"', room)
         cut = f" ({shown} of {len(text)} characters)" if shown < len(text) else ""
-        return Answer(answer, f"read {one_line(skill.id)}, page {page} of {pages}{cut}")
+        return Answer(answer, f"read {plain_line(skill.id)}, page {page} of {pages}{cut}")
 
     def _named(self, given: object) -> Skill | None:
         """The visible skill with this id, as it is or as the results spell it, or this name."""
@@ -177,7 +181,7 @@ def _line(hit: Hit, *, described: bool = True) -> str:
 
 
 def _results(name: str, lines: Sequence[str]) -> str:
-    return "\n".join((f'<results command="{name}">', *lines, "</results>"))
+    return "\n".join((f'<results command="{name}">', *map(quoted, lines), "</results>"))
 
 
 def _page(skill: Skill, text: str, place: str, room: int) -> tuple[str, int]:
@@ -187,7 +191,7 @@ def _page(skill: Skill, text: str, place: str, room: int) -> tuple[str, int]:
     def written(shown: int) -> str:
         cut = f' shown="{shown} of {len(text)} characters"' if shown < len(text) else ""
         opened = f'<skill id="{one_line(skill.id)}" {place}{cut}>'
-        return "\n".join((opened, about, quoted(text[:shown]), "</skill>"))
+        return "\n".join((opened, quoted(about), quoted(text[:shown]), "</skill>"))
 
     shown = _prefix(len(text), room, written)
     return written(shown), shown
@@ -200,8 +204,9 @@ def _prefix(length: int, room: int, written: Callable[[int], str]) -> int:
     return bisect_right(range(1, length), room, key=lambda n: estimate_tokens(written(n)))
 
 
-def _error(text: str) -> Answer:
-    return Answer(f"Error: {text}", f"error: {text}")
+def _error(text: str, problem: str = "") -> Answer:
+    problem = problem or f"its commands were not understood: {text}"
+    return Answer(f"Error: {escaped(text)}", f"error: {text}", problem=problem)
 
 
 def _whole(value: object) -> int:

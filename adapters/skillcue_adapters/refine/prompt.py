@@ -1,4 +1,5 @@
-"""What the sub-agent is told. A change of any word here raises `PROMPT_VERSION`.
+"""What the sub-agent is told. A change of any word here, or in the answers to its commands, raises
+`PROMPT_VERSION`.
 
 Written after the description of the refinement step of Liu et al. in SkillSeek
 (https://arxiv.org/abs/2609.38822, section 4.1 and appendix D): explore with four commands, at most
@@ -10,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from skillcue_adapters.refine.budget import finish_tokens
-from skillcue_adapters.refine.quoting import quoted
+from skillcue_adapters.refine.quoting import escaped, quoted
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_hooks.language import ChatMessage, ToolSpec
 
 __all__ = ["PROMPT_VERSION", "finish_now", "left_over", "opening", "repair_request", "tool_specs"]
 
-PROMPT_VERSION = 2
+PROMPT_VERSION = 3
 
 _SYSTEM = """\
 You prepare skills for another agent. A skill is a short instruction text for one kind of work.
@@ -51,7 +52,7 @@ Rules:
 _WITH_TOOLS = "- Answer with tool calls only."
 
 _WITH_JSON = """\
-- Answer with one JSON object, or a list of them, and nothing else:
+- Answer with one JSON object, or several, one a line, and nothing else:
   {"command": "hybrid", "query": "..."}
   {"command": "detail", "skill": "...", "page": 1}
   {"command": "finish", "skills": [{"name": "...", "description": "...", "body": "...", \
@@ -84,9 +85,9 @@ def opening(task: str, settings: RefineSettings, *, tools: bool) -> tuple[ChatMe
 
 
 def repair_request(problem: str, *, tools: bool) -> str:
-    """What is said to a malformed answer."""
+    """What is said to a malformed answer; what it quotes of that has no markup."""
     how = "Call one of the tools." if tools else "Answer with one JSON object and nothing else."
-    return f"Error: {problem} {how}"
+    return f"Error: {escaped(problem)} {how}"
 
 
 def left_over(commands: int, tokens: int, seconds: float) -> str:

@@ -1,25 +1,29 @@
 """What a model answered, as calls: tool calls, or JSON objects in its text.
 
-Models that call tools are given tools. Others write one JSON object, or a list of them, such as
-``{"command": "keyword", "query": "..."}``. Text around the JSON and a code fence are tolerated;
-the rest is a mistake that the model may put right once.
+Models that call tools are given tools. Others write JSON objects such as
+``{"command": "keyword", "query": "..."}``: one, a list of them, or one below the other. Text around
+the JSON and code fences are tolerated; the rest is a mistake that the model may put right once.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skillcue_adapters.refine.quoting import one_line
+from skillcue_adapters.refine.quoting import plain_line
 from skillcue_hooks.language import Completion, ToolCall
 
 __all__ = ["Call", "MalformedError", "read_calls"]
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
-_BEGINNING = re.compile(r"\[\s*[{\]]|\{")
+MOST_CALLS = 100
+"""Objects of one answer that are looked at: as many as there can be commands."""
+
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*\n")
+_COMMAND = re.compile(r"""["']command["']""")
+_BEGINNING = re.compile(r"""\[\s*[{\]]|\{(?![^{}"':]+\})""")  # words in braces are no JSON
 _DECODER = json.JSONDecoder(strict=False)  # raw line breaks inside texts: what models write
 
 
@@ -52,41 +56,60 @@ def read_calls(answer: Completion) -> tuple[Call, ...]:
     """
     if answer.tool_calls:
         return tuple(map(_tool_call, answer.tool_calls))
-    found = _json_in(answer.text)
-    items = found if isinstance(found, list) else [found]
-    if not items:
-        raise MalformedError("The list of commands is empty.")
-    return tuple(map(_call, items))
+    items = list(_objects_in(answer.text))
+    calls = tuple(_call(item) for item in items[:MOST_CALLS])
+    if all(call.problem for call in calls):
+        raise MalformedError(calls[0].problem if calls else "The answer holds no JSON object.")
+    if len(items) > MOST_CALLS:
+        return (*calls, Call("", {}, problem=f"At most {MOST_CALLS} commands fit in one answer."))
+    return calls
+
+
+class _Broken:
+    """Stands for everything from where the JSON is not valid."""
 
 
 def _call(item: Any) -> Call:
+    if isinstance(item, _Broken):
+        return Call("", {}, problem="The JSON in the answer is not valid.")
     name = item.get("command") if isinstance(item, dict) else None
     if not isinstance(name, str):
-        raise MalformedError('Each object needs "command", a text.')
+        return Call("", {}, problem="Each object needs `command`, a text.")
     return Call(name, {key: value for key, value in item.items() if key != "command"})
 
 
 def _tool_call(call: ToolCall) -> Call:
     if call.invalid or not isinstance(call.arguments, Mapping):
-        problem = f"The arguments of {one_line(call.name, 40)} are no valid JSON object."
+        problem = f"The arguments of {plain_line(call.name, 40)} are no valid JSON object."
         return Call(call.name, {}, call.id, problem)
     return Call(call.name, call.arguments, call.id)
 
 
-def _json_in(text: str) -> Any:
-    """The first JSON object or list in `text`; of a fenced block where there is one."""
-    fenced = _FENCED.search(text)
-    broken = False
-    for part in (fenced[1] if fenced else "", text):
-        start = _BEGINNING.search(part)
-        if start is None:
-            continue
+def _objects_in(text: str) -> Iterator[Any]:
+    """The outermost objects in `text` and those in its lists, in order.
+
+    It ends where the JSON is not valid: a fragment inside of what is broken is not what was meant.
+    A command that stands there was to be one; braces in the words after one are no mistake.
+
+    Raises:
+        MalformedError: There is only a list of nothing.
+    """
+    place, found, empty = _start(text), False, False
+    while (start := _BEGINNING.search(text, place)) is not None:
         try:
-            found, _ = _DECODER.raw_decode(part, start.start())
+            value, place = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
-            broken = True  # a fragment inside of what is broken is not what was meant
-            continue
-        return found
-    raise MalformedError(
-        "The JSON in the answer is not valid." if broken else "The answer holds no JSON object."
-    )
+            if not found or _COMMAND.search(text, start.start()):
+                yield _Broken()
+            return
+        items = value if isinstance(value, list) else [value]
+        found, empty = found or bool(items), empty or not items
+        yield from items
+    if empty and not found:
+        raise MalformedError("The list of commands is empty.")
+
+
+def _start(text: str) -> int:
+    """Where the first code fence begins, unless it stands inside of a command; else 0."""
+    fence = _FENCE.search(text)
+    return 0 if fence is None or _COMMAND.search(text, 0, fence.start()) else fence.end()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["one_line", "plain_text", "quoted"]
+__all__ = ["escaped", "one_line", "plain_line", "plain_text", "quoted"]
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
@@ -28,12 +28,22 @@ def plain_text(text: str) -> str:
     return "".join(char for char in text if char in "\n\t" or _is_visible(char))
 
 
-def one_line(text: str, limit: int | None = None) -> str:
-    """`text` on one line without markup, at most `limit` characters of it."""
+def plain_line(text: str, limit: int | None = None) -> str:
+    """`text` on one line, for people: at most `limit` characters of it."""
     line = " ".join(plain_text(text).split())
     if limit is not None and len(line) > limit:
         line = line[: limit - 3].rstrip() + "..."
+    return line
+
+
+def escaped(line: str) -> str:
+    """`line` without markup, for a model."""
     return line.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """`text` on one line without markup, for a model: at most `limit` characters of it."""
+    return escaped(plain_line(text, limit))
 
 
 def quoted(text: str) -> str:

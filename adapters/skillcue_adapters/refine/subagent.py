@@ -25,7 +25,7 @@ from skillcue_adapters.refine.prompt import (
     tool_specs,
 )
 from skillcue_adapters.refine.protocol import Call, MalformedError, read_calls
-from skillcue_adapters.refine.quoting import one_line
+from skillcue_adapters.refine.quoting import escaped, plain_line
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import Refinement, Step
 from skillcue_adapters.token_estimate import estimate_tokens
@@ -34,7 +34,10 @@ from skillcue_hooks.errors import LanguageModelError
 from skillcue_hooks.language import ChatMessage, Completion, ToolSpec
 from skillcue_hooks.protocols import LanguageModel
 
-__all__ = ["refine_task"]
+__all__ = ["Watch", "refine_task"]
+
+Watch = Callable[[Step], None]
+"""Sees each step of a refinement when it is done; must not raise."""
 
 log = logging.getLogger("skillcue.refine")
 
@@ -54,6 +57,7 @@ def refine_task(
     commands: Commands,
     settings: RefineSettings,
     clock: Callable[[], float] = time.monotonic,
+    watch: Watch | None = None,
 ) -> Refinement:
     """Compose skills for `task`; a failure is an answer, never an error.
 
@@ -63,8 +67,9 @@ def refine_task(
         commands: Of this refinement alone.
         settings: Bounds.
         clock: Monotonic time, seconds.
+        watch: Called with each step when it is done.
     """
-    agent = _SubAgent(task, model, commands, settings, clock)
+    agent = _SubAgent(task, model, commands, settings, clock, watch or _nobody)
     skills: tuple[Skill, ...] = ()
     failure = None
     try:
@@ -96,8 +101,10 @@ class _SubAgent:
         commands: Commands,
         settings: RefineSettings,
         clock: Callable[[], float],
+        watch: Watch,
     ) -> None:
         self.steps: list[Step] = []
+        self._watch = watch
         self._model = model
         self._commands = commands
         self._settings = settings
@@ -106,6 +113,7 @@ class _SubAgent:
         self.budget = Budget(settings, clock, self._tools)
         self._talk = Conversation(opening(task, settings, tools=bool(self._tools)))
         self._last_call = ""
+        self._problems: list[str] = []
         self._repaired = False
         self._reminded = False
 
@@ -133,7 +141,7 @@ class _SubAgent:
     def _ask(self) -> tuple[Completion, str]:
         """What the model answers, and that it was cut off, if it was."""
         if self._last_call and not self._commands.read:
-            raise RefineError(self._last_call)  # there is nothing that it could hand in
+            raise RefineError(self._given_up)  # there is nothing that it could hand in
         self._make_room()
         messages, started = self._talk.messages, self._clock()
         longest = self.budget.next_answer(messages, last=bool(self._last_call))
@@ -174,16 +182,16 @@ class _SubAgent:
     def _run_all(self, calls: Sequence[Call], cut_off: str) -> tuple[Skill, ...] | None:
         """Answer the calls in their order; the skills where one of them hands in some."""
         answers: list[Answer] = []
+        mistakes: list[str] = []
         ignored = False
         room = self._room(len(calls))
         for place, call in enumerate(calls):
-            if call.problem:
-                answers.append(self._unreadable(cut_off or call.problem))
-            elif call.name == "finish":
-                skills, problem = self._finish(call)
+            if call.problem or call.name == "finish":
+                skills, mistake = self._handed_in(call, cut_off)
                 if skills is not None:
                     return skills
-                answers.append(Answer(problem))
+                mistakes.append(mistake)
+                answers.append(Answer(f"Error: {escaped(mistake)} {_again(call)}"))
             elif self._commands.left > 0 and not self._last_call:
                 share = max(room // (len(calls) - place), min(room, LEAST_PART))
                 answers.append(self._command(call, share))
@@ -191,8 +199,10 @@ class _SubAgent:
                 ignored = True
                 answers.append(Answer("Error: not run. Call finish now."))
             room -= estimate_tokens(answers[-1].text)
+        if mistakes:
+            self._repair(mistakes[0])  # however many they are, it is one answer
         if ignored and self._reminded:
-            raise RefineError(self._last_call)
+            raise RefineError(self._given_up)
         self._reminded = self._reminded or ignored
         self._say(calls, answers)
         return None
@@ -211,29 +221,34 @@ class _SubAgent:
             self._commands.used += 1
         else:
             answer = self._commands.run(call.name, call.arguments, room, self.budget.left_s)
+        if answer.problem:
+            self._problems.append(answer.problem)
         given = next((str(v) for v in call.arguments.values() if isinstance(v, str)), "")
-        name = one_line(call.name, 40)
-        self.steps.append(Step(name, one_line(given, ARGUMENT_CHARS), answer.summary))
+        self._done(
+            Step(plain_line(call.name, 40), plain_line(given, ARGUMENT_CHARS), answer.summary)
+        )
         return answer
 
-    def _finish(self, call: Call) -> tuple[tuple[Skill, ...] | None, str]:
+    def _handed_in(self, call: Call, cut_off: str) -> tuple[tuple[Skill, ...] | None, str]:
+        """The skills of a call that hands in, or what is wrong with the call."""
+        if call.problem:
+            return None, cut_off or call.problem
         read = self._commands.read
         try:
             drafts = checked_drafts(call.arguments.get("skills"), read, self._settings)
         except DraftError as error:
-            self.steps.append(Step("finish", "", f"not accepted: {_reason(str(error))}"))
-            self._repair(str(error))
-            return None, f"Error: {error} Put it right and finish again."
+            self._done(Step("finish", "", f"not accepted: {_reason(str(error))}"))
+            return None, str(error)
         names = ", ".join(draft.name for draft in drafts) or "nothing"
-        self.steps.append(Step("finish", "", f"handed in {names}"))
+        self._done(Step("finish", "", f"handed in {names}"))
         return tuple(composed_skill(draft, read) for draft in drafts), ""
 
-    def _unreadable(self, problem: str) -> Answer:
-        self._repair(problem)
-        return Answer(f"Error: {problem} Call it again with a JSON object.")
+    def _done(self, step: Step) -> None:
+        self.steps.append(step)
+        self._watch(step)
 
     def _repair(self, problem: str) -> None:
-        """Allow one mistake.
+        """Allow one malformed answer.
 
         Raises:
             RefineError: It is the second one.
@@ -257,6 +272,13 @@ class _SubAgent:
             return finish_now(self._last_call.partition(" (")[0])
         return left_over(commands.left, max(budget.left_tokens, 0), max(budget.left_s, 0.0))
 
+    @property
+    def _given_up(self) -> str:
+        """Why it ends; a higher bound does not help where most commands were of no use."""
+        if not self._commands.left and 2 * len(self._problems) > self._commands.used:
+            return _reason(self._problems[-1])
+        return self._last_call
+
     def _bound_reached(self, said: str) -> str:
         """Why no command can be answered once `said` is sent, "" where one can."""
         if not self._commands.left:
@@ -270,6 +292,15 @@ class _SubAgent:
         return reason
 
 
+def _again(call: Call) -> str:
+    form = "Call it again with a JSON object."
+    return form if call.problem else "Put it right and finish again."
+
+
+def _nobody(_step: Step) -> None:
+    """Watches nothing."""
+
+
 def _reason(text: str) -> str:
     """What goes on behind a colon, in the middle of a sentence."""
-    return one_line(text, REASON_CHARS).rstrip(".")
+    return plain_line(text, REASON_CHARS).rstrip(".")
