@@ -137,9 +137,7 @@ class _Settled:
     def __call__(self, skill: Skill) -> bool:
         if skill.id in self.asked or not skill.id.startswith(ID_PREFIX):
             return skill.id in self.allowed
-        read = (skill_id for skill_id in read_ids(skill) if skill_id in self.asked)
-        parents = bool(skill.derived_from) and self.allowed.issuperset(skill.derived_from)
-        return parents and self.allowed.issuperset(read)
+        return bool(skill.derived_from) and self.allowed.issuperset(read_ids(skill))
 
 
 def _is_scope(answer: object) -> bool:

@@ -445,6 +445,34 @@ def test_what_was_only_read_counts_for_policies_and_trust_too(tmp_path: Path) ->
             cue.load(skill.id, run_context={"hide": ["odd-pdf"]})
 
 
+@pytest.mark.parametrize("policy", [False, True], ids=["no policy", "policy"])
+def test_a_refined_skill_goes_with_what_was_only_read_for_it(
+    skills: Path, tmp_path: Path, policy: bool
+) -> None:
+    script = [
+        command("detail", skill="sql-slow@sql-slow"),
+        command("detail", skill=PDF),
+        finish(draft("laundered", PDF)),
+    ]
+    plugins = [Policy()] if policy else []
+    context = {"hide": ["mail-reply"]} if policy else None
+    cue, _ = open_cue(skills, script, cache=tmp_path / "cache", plugins=plugins)
+    with cue:
+        skill = cue.lookup(TASK, mode="refine", run_context=context).hits[0].skill
+        assert cue.load(skill.id, run_context=context).skill.name == "laundered"
+        (skills / "mail-reply" / "SKILL.md").unlink()  # nobody read it
+        cue.refresh()
+        assert cue.load(skill.id, run_context=context).skill.name == "laundered"
+        (skills / "sql-slow" / "SKILL.md").unlink()
+        cue.refresh()
+        for name in (skill.id, "laundered"):
+            with pytest.raises(SkillNotFoundError):
+                cue.load(name, run_context=context)
+    other, _ = open_cue(skills, [], cache=tmp_path / "cache")
+    with other, pytest.raises(SkillNotFoundError):
+        other.load(skill.id)
+
+
 def test_trust_follows_the_library(skills: Path, tmp_path: Path) -> None:
     cue, _ = open_cue(skills, good_script(), cache=tmp_path / "cache")
     with cue:

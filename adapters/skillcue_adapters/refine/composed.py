@@ -2,7 +2,7 @@
 
 A refined skill holds words of everything that was read before it was written, whatever the model
 says it took parts from: an untrusted skill could tell it to name others. So its trust is the lowest
-of all of them, and it is pushed only if each of them may be.
+of all of them, it is pushed only if each of them may be, and it goes when one of them is deleted.
 """
 
 from __future__ import annotations
@@ -81,10 +81,11 @@ def read_ids(skill: Skill) -> tuple[str, ...]:
 
 
 def with_parents(skill: Skill, find: Find) -> Skill | None:
-    """`skill` with the trust that its sources in the library allow; None if a parent is gone."""
-    if not skill.derived_from or any(find(parent) is None for parent in skill.derived_from):
+    """`skill` with the trust of everything that was read for it; None where some of that is gone."""
+    sources = [find(skill_id) for skill_id in read_ids(skill)]
+    present = [source for source in sources if source is not None]
+    if not skill.derived_from or len(present) < len(sources):
         return None
-    present = [found for found in map(find, read_ids(skill)) if found is not None]
     trusted = all(source.trust == "trusted" for source in present)
     return replace(
         skill,
@@ -94,10 +95,10 @@ def with_parents(skill: Skill, find: Find) -> Skill | None:
 
 
 def may_see(skill: Skill, scope: Scope | None, find: Find) -> bool:
-    """Whether `scope` allows everything of the library that `skill` was made from."""
+    """Whether `scope` allows everything that was read for `skill`."""
     if scope is None:
         return True
-    return all(scope.allows(s) for s in map(find, read_ids(skill)) if s is not None)
+    return all(source and scope.allows(source) for source in map(find, read_ids(skill)))
 
 
 def _origin(parents: Iterable[str]) -> str:

@@ -39,8 +39,8 @@ class Composed(Protocol):
     def get(
         self, skill_id: str, find: Callable[[str], Skill | None], taken: Callable[[str], bool]
     ) -> Skill | None:
-        """The skill with that id, by a name that is not `taken`, its parents looked up by `find`;
-        None where one is gone.
+        """The skill with that id, by a name that is not `taken`, what was read for it looked up by
+        `find`; None where some of that is gone.
         """
         ...
 
