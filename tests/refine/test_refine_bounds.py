@@ -210,6 +210,45 @@ def test_money_is_kept_for_the_end() -> None:
     assert "it would cost more than 0.03." in model.told[-1]
 
 
+DEAR = {
+    "no money": ({"money": 0.0}, (2.0, 10.0)),
+    "dear to send": ({"money": 0.01}, (100.0, 0.0)),
+    "dear to receive": ({"money": 0.01}, (0.0, 1_000.0)),
+}
+
+
+@pytest.mark.parametrize(("bounds", "price"), DEAR.values(), ids=list(DEAR))
+def test_money_that_not_even_the_first_answer_costs_asks_nobody(
+    bounds: dict[str, float], price: tuple[float, float]
+) -> None:
+    model = Model(eager)
+    made = refined(open_language_model(model, prices={"Model": price}), **bounds)
+    assert made.failure == f"it would cost more than {bounds['money']:g} (setting `money`)"
+    assert (model.asked, made.cost.calls) == ([], 0)
+
+
+@pytest.mark.parametrize("prices", [None, {"Model": (0.0, 0.0)}], ids=["unknown", "free"])
+def test_no_money_is_no_bound_where_nothing_is_known_to_cost(prices: Any) -> None:
+    model = Model(eager)
+    made = refined(open_language_model(model, prices=prices).for_mode("refine"), money=0.0)
+    assert made.failure is None
+    assert model.longest[0] == 4_000
+
+
+def test_an_answer_is_as_long_as_the_money_pays_for() -> None:
+    def act(told: str, place: int) -> Completion:
+        if place == 0:
+            read = ToolCall("a", "detail", {"skill": IDS[0]})
+            return Completion("", (read,), Usage(1, 1_000, 50, None))
+        broken = ToolCall("c", "finish", {}, invalid='{"skills": [{"name": "x", "bo')
+        return Completion("", (broken,), Usage(1, 4_000, model.longest[-1], None))
+
+    model = Model(act)
+    made = refined(open_language_model(model, prices={"Model": (0.0, 100.0)}), money=0.1)
+    assert model.longest == [750, 700, 250]  # a quarter is kept for handing in
+    assert "cut off at 250 tokens (setting `money`)" in str(made.failure)
+
+
 @pytest.mark.parametrize("factor", [0.5, 1.3, 2.5])
 def test_it_learns_how_the_model_counts(factor: float) -> None:
     def counting(told: str, place: int) -> Completion:
@@ -369,3 +408,29 @@ def test_whatever_it_does_it_hands_in_within_the_tokens(
     made = refined(model, tokens=tokens)
     assert made.cost.input_tokens + made.cost.output_tokens <= tokens
     assert made.skills or not made.read
+
+
+PRICES = st.sampled_from([(1.0, 1.0), (2.0, 10.0), (0.5, 50.0), (10.0, 0.0), (0.0, 20.0)])
+
+
+@settings(deadline=None, max_examples=30)
+@given(ACTIONS, PRICES, st.sampled_from([0.004, 0.01, 0.03, 0.1]))
+def test_whatever_it_does_it_costs_no_more_than_the_money(
+    actions: list[tuple[list[str], int]], price: tuple[float, float], money: float
+) -> None:
+    """By a model that keeps to the longest answer, and finishes when it is told to."""
+
+    def act(told: str, place: int) -> Completion:
+        ends = "finish now" in told.lower() or place >= len(actions)
+        items, thinking = ([finish(draft("x", *IDS))], 0) if ends else actions[place]
+        calls = [json.loads(item) for item in items]
+        said = " ".join(["so"] * (thinking // 3))[: max(model.longest[-1] - 300, 0) * 4]
+        made = [ToolCall(f"{place}-{n}", c.pop("command"), c) for n, c in enumerate(calls)]
+        return Completion(said, tuple(made) if ends or model.longest[-1] > 300 else ())
+
+    model = Model(act)
+    metered = open_language_model(model, prices={"Model": price})
+    refined(metered, money=money)
+    spent = metered.usage.get("", Usage()).money
+    assert spent is not None
+    assert spent <= money

@@ -81,6 +81,11 @@ class MeteredLanguageModel:
         self.calls_tools = backend.calls_tools
 
     @property
+    def price(self) -> Price | None:
+        """Money for a million tokens sent, and for a million received; None where it is not known."""
+        return self._price
+
+    @property
     def usage(self) -> dict[str, Usage]:
         """What all calls took together, by the mode that asked; the empty text for none."""
         return self._meter.totals()

@@ -1,7 +1,8 @@
 """What a refinement may still take: seconds, tokens, money.
 
 A part of every bound is kept back for the answer that hands in the skills, so that what was paid for
-by then is not lost. Money is counted as tokens, at the dearest rate of any answer so far.
+by then is not lost. Money is counted as tokens, at the dearest rate of any answer so far; where the
+price of tokens is known, no request is made that would cost more than is left.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ CALL_TOKENS = 60
 """Tokens of an answer that asks for a command, until there were longer ones."""
 
 
+MILLION = 1_000_000
+
+
 class Budget:
     """Counts what a refinement took and says when it is too much.
 
@@ -37,9 +41,12 @@ class Budget:
         settings: The bounds.
         clock: Monotonic time, seconds.
         tools: What is sent with each request.
+        price: Money for a million tokens sent, and for a million received; None where only answers
+            tell what they cost.
 
     Attributes:
         spent: What it took so far.
+        limit: The setting that bounds the answer that is asked for.
     """
 
     def __init__(
@@ -47,10 +54,13 @@ class Budget:
         settings: RefineSettings,
         clock: Callable[[], float],
         tools: Sequence[ToolSpec] = (),
+        price: tuple[float, float] | None = None,
     ) -> None:
         self.spent = Usage()
+        self.limit = ""
         self._settings = settings
         self._clock = clock
+        self._price = None if price is None else (price[0] / MILLION, price[1] / MILLION)
         self._end = clock() + settings.seconds
         self._tools = sum(
             estimate_tokens(f"{tool.name}{tool.description}{dict(tool.parameters)}")
@@ -111,7 +121,13 @@ class Budget:
             raise RefineError(self._too_much)
         if not last:  # it is paid for twice: received, and sent with the next request
             left = min(left, max((left - size - self.reserve) // 2, self.reserve))
-        return min(left, self._settings.answer_tokens)
+        limits = {
+            "answer_tokens": self._settings.answer_tokens,
+            self._scarce: left,
+            "money": min(left, self._paid_answer(size, last=last)),
+        }
+        self.limit = min(limits, key=limits.__getitem__)
+        return limits[self.limit]
 
     def last_call(self, messages: Sequence[ChatMessage]) -> str:
         """Why no other command can be answered before the skills are handed in; "" where one can.
@@ -122,6 +138,10 @@ class Budget:
         size = self.size(messages) + self._longest
         if self.left_tokens < 2 * size + math.ceil(LEAST_PART * self._scale) + self.reserve:
             return self._too_much
+        if self._price is not None:  # asked for a command, and then to hand in what came of it
+            sent = self.size(messages) + size + LEAST_PART
+            if self._left_money(sent, self._longest) < self._kept_money:
+                return self._too_dear
         end = max(self._settings.seconds * FINISH_SHARE, self._slowest)
         return self._too_long if self.left_s < self._slowest + end else ""
 
@@ -150,17 +170,66 @@ class Budget:
     @property
     def _paid_for(self) -> int:
         """Tokens that the money left pays for; all of them where no price is known."""
+        if self._price is not None:
+            free = self._left_money(0) - self._kept_money
+            return self._bought(free, self._price[0]) + self.reserve
         if self.spent.money is None or not self._rate:
             return self._settings.tokens
         return math.floor((self._settings.money - self.spent.money) / self._rate)
 
+    def _paid_answer(self, size: int, *, last: bool) -> int:
+        """Tokens of an answer to `size` tokens that the money left pays for, by the price.
+
+        Raises:
+            RefineError: They are too few.
+        """
+        if self._price is None:
+            return self._settings.tokens
+        sent, received = self._price
+        money = self._left_money(size)
+        paid = self._bought(money, received)
+        if money < 0 or paid < LEAST_ANSWER:
+            raise RefineError(self._too_dear)
+        if last:
+            return paid
+        kept = self._kept_money
+        spare = self._bought(money - size * sent - kept, sent + received)
+        return min(paid, max(spare, self._bought(kept, received), LEAST_ANSWER))
+
+    @property
+    def _kept_money(self) -> float:
+        """Money that is kept for the answer that hands in the skills."""
+        assert self._price is not None
+        return min(self.reserve * self._price[1], self._settings.money * FINISH_SHARE)
+
+    def _left_money(self, sent: int, received: int = 0) -> float:
+        """Money left when so many more tokens are paid; negative when it is too little."""
+        assert self._price is not None
+        spent = self.spent.money or 0.0
+        return self._settings.money - spent - sent * self._price[0] - received * self._price[1]
+
+    def _bought(self, money: float, each: float) -> int:
+        """Tokens for so much money, within the bound on tokens."""
+        if money < 0:
+            return 0
+        most = self._settings.tokens
+        return most if money >= most * each else math.floor(money / each)
+
+    @property
+    def _too_dear(self) -> str:
+        return f"it would cost more than {self._settings.money:g} (setting `money`)"
+
+    @property
+    def _scarce(self) -> str:
+        """The setting that bounds the tokens left."""
+        left = self._settings.tokens - self.spent.input_tokens - self.spent.output_tokens
+        return "money" if self._paid_for < left else "tokens"
+
     @property
     def _too_much(self) -> str:
-        settings = self._settings
-        left = settings.tokens - self.spent.input_tokens - self.spent.output_tokens
-        if self._paid_for < left:
-            return f"it would cost more than {settings.money:g} (setting `money`)"
-        return f"it would take more than {settings.tokens} tokens (setting `tokens`)"
+        if self._scarce == "money":
+            return self._too_dear
+        return f"it would take more than {self._settings.tokens} tokens (setting `tokens`)"
 
     @property
     def _too_long(self) -> str:

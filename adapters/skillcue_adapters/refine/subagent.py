@@ -110,7 +110,7 @@ class _SubAgent:
         self._settings = settings
         self._clock = clock
         self._tools = tool_specs() if model.calls_tools else ()
-        self.budget = Budget(settings, clock, self._tools)
+        self.budget = Budget(settings, clock, self._tools, getattr(model, "price", None))
         self._talk = Conversation(opening(task, settings, tools=bool(self._tools)))
         self._last_call = ""
         self._problems: list[str] = []
@@ -176,8 +176,8 @@ class _SubAgent:
             self._talk.cut(excess)
 
     def _cut_off(self, longest: int) -> str:
-        setting = "answer_tokens" if longest == self._settings.answer_tokens else "tokens"
-        return f"The answer was cut off at {longest} tokens (setting `{setting}`); write less."
+        setting = f"(setting `{self.budget.limit}`)"
+        return f"The answer was cut off at {longest} tokens {setting}; write less."
 
     def _run_all(self, calls: Sequence[Call], cut_off: str) -> tuple[Skill, ...] | None:
         """Answer the calls in their order; the skills where one of them hands in some."""
