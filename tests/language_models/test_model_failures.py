@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
 import subprocess
@@ -191,6 +192,23 @@ def test_too_late_names_the_limit_and_where_it_is():
     assert "CallLimits(timeout_s=0.2)" in of_calls[1]
     assert "no answer in time, 0.3 s (TimeoutError)" in of_the_mode[0]
     assert "the time limit of the mode" in of_the_mode[1]
+
+
+@pytest.mark.parametrize("limits", [ONCE, CallLimits(tries=2, timeout_s=5.0, backoff_s=0.001)])
+def test_a_timeout_that_is_raised_with_time_left_is_no_matter_of_a_limit(limits):
+    said, cure = failure(ScriptedLanguageModel([TimeoutError(SECRET)] * 2), limits=limits)
+    assert "gave no answer: it raised TimeoutError." in said
+    assert "limit" not in cure
+    lost = OSError(errno.ETIMEDOUT, SECRET)
+    assert "is out of reach (TimeoutError)" in failure(ScriptedLanguageModel([lost]))[0]
+
+
+def test_seconds_are_rounded():
+    release = threading.Event()
+    slow = ScriptedLanguageModel([lambda _messages: release.wait(30) and "late"])
+    said, _ = failure(slow, timeout_s=0.20004)
+    release.set()
+    assert "no answer in time, 0.2 s (TimeoutError)" in said
 
 
 class StatusError(Exception):

@@ -245,8 +245,8 @@ def test_an_answer_is_as_long_as_the_money_pays_for() -> None:
 
     model = Model(act)
     made = refined(open_language_model(model, prices={"Model": (0.0, 100.0)}), money=0.1)
-    assert model.longest == [750, 700, 250]  # a quarter is kept for handing in
-    assert "cut off at 250 tokens (setting `money`)" in str(made.failure)
+    assert model.longest == [750, 700, 249]  # a quarter is kept, and rounded down
+    assert "cut off at 249 tokens (setting `money`)" in str(made.failure)
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.3, 2.5])

@@ -20,7 +20,7 @@ from skillcue_adapters.language_models.failures import (
 )
 from skillcue_adapters.language_models.limits import CallLimits
 
-__all__ = ["RAISED_CURE", "Asked", "NoPlaceError", "explained"]
+__all__ = ["RAISED_CURE", "Asked", "EarlyError", "NoPlaceError", "explained"]
 
 RAISED_CURE = (
     "Call the model without skillcue to read the error; it may hold keys and is not shown."
@@ -42,12 +42,31 @@ _LATE = frozenset({"APITimeoutError", "DeadlineExceeded", "Timeout", "TimeoutExc
 _APART = frozenset({"APIConnectionError", "ConnectError", "ConnectionError"})
 _BROKEN = frozenset({"ReadError", "RemoteProtocolError"})
 _UNREACHABLE = frozenset(
-    {errno.EADDRNOTAVAIL, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH}
+    {
+        errno.EADDRNOTAVAIL,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ETIMEDOUT,
+    }
 )
 
 
 class NoPlaceError(TimeoutError):
     """No place among the requests under way became free in time."""
+
+
+class EarlyError(Exception):
+    """A model raised `TimeoutError` while there was time left.
+
+    Args:
+        reason: What it raised.
+    """
+
+    def __init__(self, reason: TimeoutError) -> None:
+        super().__init__()
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +141,7 @@ def _of_network(error: BaseException, asked: Asked) -> tuple[str, str] | None:
         if isinstance(cause, ssl.SSLError):
             return _of_tls(cause)
     reason = reason_of(error)
-    if isinstance(reason, TimeoutError):
+    if isinstance(reason, TimeoutError) and not isinstance(error, EarlyError):
         return _of_time(reason, asked)
     if bears_name(reason, _LATE):
         return "its client gave up waiting", "Raise the timeout of the model object."
@@ -154,7 +173,12 @@ def _of_time(error: TimeoutError, asked: Asked) -> tuple[str, str]:
         cure = f"Raise CallLimits(timeout_s={limits.timeout_s:g}), or take a faster model."
         return f"no answer in time, {limits.timeout_s:g} s", cure
     cure = "Raise the time limit of the mode or judge that asks, or take a faster model."
-    return f"no answer in time, {asked.timeout_s:g} s", cure
+    return f"no answer in time, {_rounded(asked.timeout_s)} s", cure
+
+
+def _rounded(seconds: float) -> str:
+    """Whole from ten on, else two digits: what is left of a limit is 59.9999 s."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
 
 
 def _out_of_reach(asked: Asked) -> tuple[str, str]:

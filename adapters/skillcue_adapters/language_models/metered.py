@@ -13,6 +13,7 @@ from skillcue_adapters.language_models.counting import usage_of
 from skillcue_adapters.language_models.explanations import (
     RAISED_CURE,
     Asked,
+    EarlyError,
     NoPlaceError,
     explained,
 )
@@ -30,6 +31,10 @@ __all__ = ["Meter", "MeteredLanguageModel"]
 EXIT_WAIT_S = 0.5
 """At exit requests under way are waited for, seconds. They wait for a socket, where a thread can be
 ended at any moment, and one that was given up may go on for as long as its service is silent."""
+
+
+NEARLY_ALL = 0.9
+"""Share of the time after which a `TimeoutError` of a client is taken for the limit it was given."""
 
 
 class Meter:
@@ -180,4 +185,10 @@ class MeteredLanguageModel:
                 place.release()
 
         start_background("skillcue-model", lambda: Context().run(work), EXIT_WAIT_S)
-        return answer.result(timeout_s)
+        begun = time.monotonic()
+        try:
+            return answer.result(timeout_s)
+        except TimeoutError as error:
+            if time.monotonic() - begun < timeout_s * NEARLY_ALL:
+                raise EarlyError(error) from None
+            raise
