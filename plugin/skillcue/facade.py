@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -54,7 +54,7 @@ from skillcue_hooks.protocols import LanguageModel
 if TYPE_CHECKING:
     from skillcue.traces.observer import TraceObserver
     from skillcue_adapters.language_models import MeteredLanguageModel
-    from skillcue_adapters.refine.store import Refinement
+    from skillcue_adapters.refine.store import Refinement, Step
     from skillcue_adapters.scoring import EncodingProgress
 
 __all__ = ["DEFAULT_MODE", "SkillCue"]
@@ -256,7 +256,12 @@ class SkillCue:
         return ranking
 
     def refinement(
-        self, task: str, task_id: str = "", *, run_context: Mapping[str, Any] | None = None
+        self,
+        task: str,
+        task_id: str = "",
+        *,
+        run_context: Mapping[str, Any] | None = None,
+        watch: Callable[[Step], None] | None = None,
     ) -> Refinement:
         """What mode ``refine`` composed for a task, step by step; made now where it is not known.
 
@@ -266,6 +271,7 @@ class SkillCue:
             task: What is to be done.
             task_id: The name of the task, where it has one.
             run_context: Run-time values for policy plugins.
+            watch: Called with each step when it is done, in this thread; must not raise.
 
         Raises:
             ConfigurationError: There is no language model, or a setting of the mode is wrong.
@@ -274,7 +280,7 @@ class SkillCue:
         snapshot = self.snapshot()
         scope = self.scope(run_context or {}, snapshot)
         retriever = self._engine.bare_retriever("refine", snapshot.library)
-        made = retriever.refinement(Query(task, scope=scope, task_id=task_id))
+        made = retriever.refinement(Query(task, scope=scope, task_id=task_id), watch)
         return self._composed.settled_refinement(made, snapshot, scope)
 
     def load(

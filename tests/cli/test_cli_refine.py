@@ -123,3 +123,19 @@ def test_a_name_of_several_is_an_error_with_their_ids(cli: Any, options: list[st
     assert result.code == 1
     assert "2 refined skills of different tasks are named 'pdf-to-workbook'." in result.err
     assert all(skill_id in result.err for skill_id in ids)
+
+
+def test_steps_are_shown_on_a_terminal_as_they_happen(
+    terminal: Any, process: Any, options: list[str]
+) -> None:
+    fresh = options[:-2]
+    with openai_server(*map(said, good_script())) as server:
+        shown = terminal("refine", TASK, "--llm", f"openai:tiny@{server.url}", *fresh)
+    assert shown.code == 0
+    assert "asking the model" in shown.out
+    before, _, _ = shown.out.partition("argument")
+    assert "4. finish: handed in pdf-to-workbook" in before
+    for more in ([], ["--json"]):
+        with openai_server(*map(said, good_script())) as server:
+            quiet = process("refine", TASK, "--llm", f"openai:tiny@{server.url}", *more, *fresh)
+        assert (quiet.code, quiet.err) == (0, "")

@@ -29,7 +29,7 @@ from skillcue_adapters.refine.names import policy_tag
 from skillcue_adapters.refine.prompt import PROMPT_VERSION
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import RefinedStore, Refinement
-from skillcue_adapters.refine.subagent import refine_task
+from skillcue_adapters.refine.subagent import Watch, refine_task
 from skillcue_adapters.settings import read_settings
 from skillcue_adapters.stages import innermost
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext, Skill
@@ -117,8 +117,13 @@ class RefineRetriever:
         found = replace(found, cost=found.cost + cost, cached=made.cached)
         return self._answer(found, started)
 
-    def refinement(self, query: Query) -> Refinement:
-        """What was or is now composed for the task of `query`; asks the model at most once a task."""
+    def refinement(self, query: Query, watch: Watch | None = None) -> Refinement:
+        """What was or is now composed for the task of `query`; asks the model at most once a task.
+
+        Args:
+            query: Whose task it is.
+            watch: Called with each step that is done now.
+        """
         key = self._key(query)
         store, settings = self._parts.store, self._parts.settings
         with store.alone(key):
@@ -132,20 +137,21 @@ class RefineRetriever:
                 known = store.stored(key)  # another process may have been faster
                 if known is not None and self._holds(known, query):
                     return replace(known, cached=True)
-                return self._made(key, query)
+                return self._made(key, query, watch)
 
-    def _made(self, key: str, query: Query) -> Refinement:
+    def _made(self, key: str, query: Query, watch: Watch | None) -> Refinement:
         store = self._parts.store
-        made = self._refined(query)
+        made = self._refined(query, watch)
         if made.failure is not None:
             store.failed(key, time.monotonic(), made)
             return made
         return store.put(key, made, policy_tag(query.scope))
 
-    def _refined(self, query: Query) -> Refinement:
+    def _refined(self, query: Query, watch: Watch | None) -> Refinement:
         parts = self._parts
         commands = Commands(parts.library, parts.context.retriever, query.scope, parts.settings)
-        return refine_task(query.task or query.text, parts.model, commands, parts.settings)
+        task = query.task or query.text
+        return refine_task(task, parts.model, commands, parts.settings, watch=watch)
 
     def _key(self, query: Query) -> str:
         text = query.task or query.text

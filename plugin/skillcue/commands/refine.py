@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
-from typing import Any
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from skillcue.commands.cures import typed_cure
 from skillcue.commands.language_model import usage_record, usage_text
@@ -12,7 +16,7 @@ from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, fields, write_json
 from skillcue.commands.records import hit_record, skill_record
 from skillcue.push.budget import shorten
-from skillcue_adapters.refine.store import Refinement
+from skillcue_adapters.refine.store import Refinement, Step
 from skillcue_hooks import Ranking
 from skillcue_hooks.errors import ConfigurationError
 
@@ -36,7 +40,8 @@ def run(args: Namespace) -> int:
         if library.is_empty:
             library.note_problems()
             return 1
-        made = library.cue.refinement(args.task)
+        with _Status(args.progress and not args.json) as status:
+            made = library.cue.refinement(args.task, watch=status.step)
         ranking = library.cue.lookup(args.task, mode="refine")
         library.note_problems()
     if args.json:
@@ -44,6 +49,40 @@ def run(args: Namespace) -> int:
     else:
         _show(made, ranking)
     return 0 if made.skills else 1
+
+
+class _Status:
+    """A moving line on stderr with the newest step, on a terminal only."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._progress: Progress | None = None
+        self._steps = 0
+        if wanted and sys.stderr.isatty():
+            self._progress = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(file=sys.stderr),
+                transient=True,
+            )
+
+    def step(self, step: Step) -> None:
+        """Show what was done."""
+        if self._progress is None:
+            return
+        self._steps += 1
+        said = shorten(f"{step.command}: {step.result}", STEP_CHARS)
+        self._progress.update(self._progress.task_ids[0], description=f"{self._steps}. {said}")
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.add_task("asking the model", total=None)
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
 
 
 def _document(task: str, made: Refinement, ranking: Ranking) -> dict[str, Any]:
