@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.refining import BODY, TASK, command, draft, finish
 
@@ -383,8 +383,13 @@ ACTIONS = st.lists(
 )
 
 
+PAGE, SEARCH = plan()[2], plan()[0]
+
+
 @settings(deadline=None, max_examples=30)
 @given(ACTIONS, st.booleans(), st.sampled_from([6_000, 12_000, 30_000, 60_000]))
+@example([([PAGE], 0), ([SEARCH], 16_000), ([SEARCH], 0)], False, 12_000)  # cuts reach the newest
+@example([([PAGE], 0), ([SEARCH], 16_000), ([SEARCH], 0)], True, 12_000)
 def test_whatever_it_does_it_hands_in_within_the_tokens(
     actions: list[tuple[list[str], int]], tools: bool, tokens: int
 ) -> None:

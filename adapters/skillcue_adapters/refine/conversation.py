@@ -25,11 +25,20 @@ NOTHING = "(nothing)"
 
 @dataclass(slots=True)
 class _Said:
-    """A message whose text may be made shorter; `brief` is a shorter form of it, or empty."""
+    """A message whose texts may be made shorter; a brief is a shorter form of its text, or empty.
+
+    The note stands below them and stays: what it tells the model to do must not be cut off.
+    """
 
     message: ChatMessage
     texts: list[str]
     briefs: list[str]
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        shown = "\n\n".join(self.texts)
+        return "\n".join(filter(None, (shown, self.note)))
 
 
 class Conversation:
@@ -49,7 +58,7 @@ class Conversation:
         return tuple(
             ChatMessage(
                 said.message.role,
-                "\n\n".join(said.texts),
+                said.text,
                 said.message.tool_calls,
                 said.message.tool_call_id,
             )
@@ -61,17 +70,24 @@ class Conversation:
         text = answer.text or ("" if answer.tool_calls else NOTHING)
         self._add(ChatMessage("assistant", text, answer.tool_calls), [Answer(text)])
 
-    def tell(self, text: str) -> None:
-        """Add a message of the user."""
-        self._add(ChatMessage("user", text), [Answer(text)])
+    def tell(self, text: str, note: str) -> None:
+        """Add a message of the user, with a note below that is never cut."""
+        self._add(ChatMessage("user", text), [Answer(text)], note)
 
-    def answer(self, calls: Sequence[Call], answers: Sequence[Answer]) -> None:
-        """Add what the calls gave: tool calls are answered one by one, JSON commands together."""
+    def answer(self, calls: Sequence[Call], answers: Sequence[Answer], note: str) -> None:
+        """Add what the calls gave: tool calls are answered one by one, JSON commands together.
+
+        Args:
+            calls: In their order.
+            answers: One to each.
+            note: Stands below the last answer and is never cut.
+        """
         if not calls[0].id:
-            self._add(ChatMessage("user", ""), answers)
+            self._add(ChatMessage("user", ""), answers, note)
             return
-        for call, found in zip(calls, answers, strict=True):
-            self._add(ChatMessage("tool", "", tool_call_id=call.id), [found])
+        for place, (call, found) in enumerate(zip(calls, answers, strict=True), 1):
+            below = note if place == len(calls) else ""
+            self._add(ChatMessage("tool", "", tool_call_id=call.id), [found], below)
 
     def shorten_lists(self) -> bool:
         """Put the short form in the place of results; whether there were any."""
@@ -96,9 +112,9 @@ class Conversation:
             if size > kept:
                 said.texts[place] = _beginning(said.texts[place], kept)
 
-    def _add(self, message: ChatMessage, parts: Sequence[Answer]) -> None:
+    def _add(self, message: ChatMessage, parts: Sequence[Answer], note: str = "") -> None:
         texts, briefs = [part.text for part in parts], [part.brief for part in parts]
-        self._said.append(_Said(message, texts, briefs))
+        self._said.append(_Said(message, texts, briefs, note))
 
 
 def _level(sizes: Sequence[int], total: int) -> int:

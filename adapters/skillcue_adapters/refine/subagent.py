@@ -132,7 +132,7 @@ class _SubAgent:
                 problem = cut_off or str(error)
                 self._repair(problem)
                 request = repair_request(problem, tools=bool(self._tools))
-                self._talk.tell(f"{request}\n{self._note(request)}")
+                self._talk.tell(request, self._note(request))
                 continue
             skills = self._run_all(calls, cut_off)
             if skills is not None:
@@ -259,10 +259,8 @@ class _SubAgent:
 
     def _say(self, calls: Sequence[Call], answers: Sequence[Answer]) -> None:
         """Add the answers, below the last of them what is left."""
-        *before, last = answers
         note = self._note("\n".join(answer.text for answer in answers))
-        told = Answer(f"{last.text}\n{note}", last.summary, last.brief and f"{last.brief}\n{note}")
-        self._talk.answer(calls, (*before, told))
+        self._talk.answer(calls, answers, note)
 
     def _note(self, said: str) -> str:
         """What is left once `said` is sent, or that it is the last call."""
