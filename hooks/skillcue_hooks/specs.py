@@ -17,6 +17,7 @@ observer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from skillcue_hooks.contracts import (
@@ -82,12 +83,15 @@ class SkillcueSpecs:
         """
 
     @hookspec(firstresult=True)
-    def skillcue_open_source(self, spec: str) -> SkillSource | None:
+    def skillcue_open_source(self, spec: str, cache_dir: Path | None) -> SkillSource | None:
         """Open a source of skills that is not a folder.
 
-        Fires once for each text source that is not an existing path. Answer a `SkillSource`, or
-        None to pass. A spec that nobody opens is a `LibraryNotFoundError`. Sources opened here
-        should say ``trust = "untrusted"`` unless their content is the user's own.
+        Fires once for each text source that is not an existing folder. Answer a `SkillSource`, or
+        None to pass. A spec that nobody opens is a `LibraryNotFoundError`; one that cannot be
+        right should raise a `ConfigurationError`. A place that does not answer now is neither: the
+        source says so in its scans. Sources opened here should say ``trust = "untrusted"`` unless
+        their content is the user's own. `cache_dir` is the folder for what should survive a
+        restart, None when the user named none.
         """
 
     @hookspec(firstresult=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import skillcue_adapters.register
@@ -11,8 +12,9 @@ from skillcue_hooks import hookimpl
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
+    from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["AttachLangGraph", "AttachLlamaIndex", "plugins"]
+__all__ = ["AttachLangGraph", "AttachLlamaIndex", "OpenRemoteSources", "plugins"]
 
 
 class AttachLangGraph:
@@ -41,10 +43,22 @@ class AttachLlamaIndex:
         return attach_agent(target, cue, options)
 
 
+class OpenRemoteSources:
+    """Skills from a git repository, an archive, an SQLite database or an MCP server."""
+
+    @hookimpl(trylast=True)
+    def skillcue_open_source(self, spec: str, cache_dir: Path | None) -> SkillSource | None:
+        """Open the texts of `skillcue.remote.specs`."""
+        from skillcue.remote.specs import open_spec
+
+        return open_spec(spec, cache_dir)
+
+
 def plugins() -> dict[str, object]:
     """Name to plugin, in order of registration."""
     return {
         "builtin": skillcue_adapters.register,
         "langgraph": AttachLangGraph(),
         "llamaindex": AttachLlamaIndex(),
+        "sources": OpenRemoteSources(),
     }

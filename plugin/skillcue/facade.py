@@ -183,7 +183,9 @@ class SkillCue:
         self._composed = ComposedSkills(cache_dir, self._assess)
         self._judge = open_judge(self.push.judge, self.language_model("judge"), cache_dir)
         self._live = LiveLibrary(
-            open_sources(sources, trust=trust, strict=strict, plugins=self.plugins),
+            open_sources(
+                sources, trust=trust, strict=strict, plugins=self.plugins, cache_dir=cache_dir
+            ),
             assess=self._assess,
             enrich=_enricher(augment, cache_dir),
             recheck=recheck,

@@ -23,6 +23,7 @@ def open_sources(
     trust: Trust,
     strict: bool,
     plugins: SkillcuePluginManager,
+    cache_dir: Path | None = None,
 ) -> tuple[SkillSource, ...]:
     """The sources, earlier ones taking precedence.
 
@@ -32,6 +33,7 @@ def open_sources(
         trust: Trust level of the folders.
         strict: Reject files that are not clean.
         plugins: The manager.
+        cache_dir: Folder for what plugins fetch.
 
     Raises:
         LibraryNotFoundError: A folder does not exist and no plugin opens the text.
@@ -46,11 +48,15 @@ def open_sources(
         raise _no_source(specs)
     if not several:
         raise ConfigurationError("There is no skill source.", "Pass a folder with SKILL.md files.")
-    return tuple(_open(spec, trust, strict, plugins) for spec in several)
+    return tuple(_open(spec, trust, strict, plugins, cache_dir) for spec in several)
 
 
 def _open(
-    spec: SourceSpec, trust: Trust, strict: bool, plugins: SkillcuePluginManager
+    spec: SourceSpec,
+    trust: Trust,
+    strict: bool,
+    plugins: SkillcuePluginManager,
+    cache_dir: Path | None,
 ) -> SkillSource:
     if isinstance(spec, SkillSource):
         return spec
@@ -65,7 +71,7 @@ def _open(
         folder.check()
     except LibraryNotFoundError:
         # Not isolated: a source that fails to open is a configuration mistake to be seen.
-        opened = plugins.hook.skillcue_open_source(spec=os.fspath(spec))
+        opened = plugins.hook.skillcue_open_source(spec=os.fspath(spec), cache_dir=cache_dir)
         if opened is None:
             raise
         if not isinstance(opened, SkillSource):

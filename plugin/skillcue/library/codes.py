@@ -254,6 +254,23 @@ CODES: Mapping[str, Code] = {
         "The source raised an exception; what was read before is kept.",
         "See the message; other sources are not affected.",
     ),
+    "source-unreachable": Code(
+        "error",
+        "The place that the source is fetched from does not answer, or not in time; what was "
+        "fetched before is kept.",
+        "See the message; it is tried again by itself.",
+    ),
+    "source-refused": Code(
+        "error",
+        "What the source was given is unsafe, too large, or not what was pinned; what was fetched "
+        "before is kept.",
+        "See the message. Do not raise a limit for a source that you do not know.",
+    ),
+    "source-part-left-out": Code(
+        "warning",
+        "A file, link, row or skill of a fetched source was left out; the rest is used.",
+        "See the message; its owner can correct it.",
+    ),
     "equal-content": Code(
         "info",
         "Several SKILL.md files hold the same text; the first is shown, the ids of the others "

@@ -1,0 +1,23 @@
+"""Sources of skills that lie elsewhere: git repositories, archives, databases, MCP servers."""
+
+from __future__ import annotations
+
+from skillcue.remote.archive import ArchiveSource
+from skillcue.remote.database import DatabaseSource, SqliteSource
+from skillcue.remote.git import GitSource
+from skillcue.remote.limits import DEFAULT_FETCH_LIMITS, FetchLimits
+from skillcue.remote.mcp import McpSource
+from skillcue.remote.mirror import MirroredSource, MirrorOptions, SourceOptions
+
+__all__ = [
+    "DEFAULT_FETCH_LIMITS",
+    "ArchiveSource",
+    "DatabaseSource",
+    "FetchLimits",
+    "GitSource",
+    "McpSource",
+    "MirrorOptions",
+    "MirroredSource",
+    "SourceOptions",
+    "SqliteSource",
+]
