@@ -49,7 +49,7 @@ from skillcue_hooks.errors import (
 )
 from skillcue_hooks.language import Usage
 from skillcue_hooks.manager import build_manager
-from skillcue_hooks.protocols import LanguageModel
+from skillcue_hooks.protocols import LanguageModel, SkillSource
 
 if TYPE_CHECKING:
     from skillcue.traces.observer import TraceObserver
@@ -393,6 +393,13 @@ class SkillCue:
         return {} if self._language_model is None else self._language_model.usage
 
     # library
+
+    @property
+    def sources(self) -> tuple[SkillSource, ...]:
+        """Where the skills come from, in order of precedence. A source that was fetched says in
+        ``digest`` what it holds: ``git:<commit>`` or ``sha256:<hex>``.
+        """
+        return self._live.sources
 
     @property
     def modes(self) -> tuple[str, ...]:

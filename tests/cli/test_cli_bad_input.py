@@ -451,7 +451,11 @@ def test_queries_nobody_types(cli, example_skills, query):
 
 def test_json_errors_leave_stdout_empty_or_one_document(cli, tmp_path):
     assert cli("list", "--json", "--skills", tmp_path / "missing").out == ""
-    assert cli("list", "--json", "--skills", tmp_path).json == {"total": 0, "skills": []}
+    listed = cli("list", "--json", "--skills", tmp_path).json
+    assert (listed["total"], listed["skills"]) == (0, [])
+    assert listed["sources"] == [
+        {"label": tmp_path.name, "trust": "trusted", "place": str(tmp_path), "digest": None}
+    ]
     explained = cli("explain", "x", "--json", "--skills", tmp_path)
     assert (explained.code, explained.json["hits"]) == (1, [])
     report = cli("doctor", "--json", "--skills", tmp_path)

@@ -187,8 +187,8 @@ def test_the_source_reads_and_rereads_its_file(
     file = tmp_path / "skills.json"
     good = {"name": "pdf", "description": "Fill in forms.", "body": "# Steps"}
     file.write_text(json.dumps([good, {"name": "half"}, "text"]), "utf-8")
-    assert manager.first("skillcue_open_source", spec=str(tmp_path)) is None
-    source = manager.first("skillcue_open_source", spec=f"json:{file}")
+    assert manager.first("skillcue_open_source", spec=str(tmp_path), cache_dir=None) is None
+    source = manager.first("skillcue_open_source", spec=f"json:{file}", cache_dir=None)
     assert isinstance(source, SkillSource)
     assert source.trust == "untrusted"
     scan = source.scan(None)

@@ -76,7 +76,7 @@ def test_a_setting_like_none_lists_them_all(garden):
         ("a\x00b", "no skill source"),
         ("no/such/folder", "does not exist"),
         (Path("no/such/folder"), "does not exist"),
-        ("git+https://example.org/skills", "does not exist"),
+        ("hg+https://example.org/skills", "does not exist"),
     ],
     ids=steady,
 )

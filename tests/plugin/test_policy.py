@@ -395,8 +395,8 @@ def test_a_plugin_opens_what_is_not_a_folder(garden):
 
 
 def test_nobody_opens_it(garden):
-    with pytest.raises(LibraryNotFoundError, match="git:"):
-        SkillCue("git://server/skills", plugins=[Opens(Database())])
+    with pytest.raises(LibraryNotFoundError, match="svn:"):
+        SkillCue("svn://server/skills", plugins=[Opens(Database())])
     with pytest.raises(ConfigurationError, match="must answer a SkillSource"):
         SkillCue("db://server", plugins=[Opens("text")])
 

@@ -10,6 +10,7 @@ from typing import Any
 from skillcue.commands.budget import LibraryCost, library_cost
 from skillcue.commands.library import open_library
 from skillcue.commands.output import Screen, cell, fields, write_json
+from skillcue.commands.records import source_record
 from skillcue.commands.similar import MAX_COMPARISONS, SIMILARITY, Alike, find_alike
 from skillcue.push.budget import shorten
 from skillcue_hooks import Diagnostic
@@ -31,6 +32,7 @@ class _Report:
     skills: int
     searchable: int
     found: int
+    sources: tuple[dict[str, Any], ...]
     diagnostics: tuple[Diagnostic, ...]
     alike: Alike
     cost: LibraryCost
@@ -48,6 +50,7 @@ def run(args: Namespace) -> int:
             skills=len(snapshot.skills),
             searchable=len(snapshot.library.skills),
             found=snapshot.found,
+            sources=tuple(source_record(source) for source in library.cue.sources),
             diagnostics=tuple(sorted(snapshot.diagnostics, key=_order)),
             alike=find_alike(snapshot.library.skills),
             cost=library_cost(snapshot),
@@ -75,6 +78,9 @@ def _show(report: _Report) -> None:
         + (f", {copies} copies of the same text left out" if copies else "")
         + (f", {hidden} that only load by name" if hidden else "")
     )
+    for source in report.sources:
+        if source["digest"]:
+            screen.show(f"{source['place']}: {source['trust']}, {source['digest']}")
     _show_diagnostics(screen, report)
     _show_alike(screen, report.alike)
     _show_cost(screen, report)
@@ -139,6 +145,7 @@ def _document(report: _Report) -> dict[str, Any]:
         "skills": report.skills,
         "searchable": report.searchable,
         "found": report.found,
+        "sources": list(report.sources),
         "errors": report.count("error"),
         "warnings": report.count("warning"),
         "diagnostics": [_diagnostic_record(item) for item in report.diagnostics],

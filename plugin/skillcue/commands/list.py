@@ -7,7 +7,7 @@ from argparse import Namespace
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
-from skillcue.commands.records import skill_record
+from skillcue.commands.records import skill_record, source_record
 from skillcue.push.budget import shorten
 from skillcue_hooks import Skill
 
@@ -23,8 +23,10 @@ def run(args: Namespace) -> int:
         every = library.cue.list()
         skills = [skill for skill in every if _wanted(skill, args.category, args.tag)]
         library.note_problems()
+        sources = [source_record(source) for source in library.cue.sources]
     if args.json:
-        write_json({"total": len(skills), "skills": [skill_record(skill) for skill in skills]})
+        records = [skill_record(skill) for skill in skills]
+        write_json({"total": len(skills), "sources": sources, "skills": records})
     elif skills:
         _show(skills)
     elif every:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from skillcue_hooks import Advice, Hit, Skill
+from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["advice_record", "hit_record", "skill_record"]
+__all__ = ["advice_record", "hit_record", "skill_record", "source_record"]
 
 
 def skill_record(skill: Skill) -> dict[str, Any]:
@@ -20,6 +21,17 @@ def skill_record(skill: Skill) -> dict[str, Any]:
         "source": skill.source,
         "path": str(skill.path),
         "trust": skill.trust,
+    }
+
+
+def source_record(source: SkillSource) -> dict[str, Any]:
+    """Where skills come from; `digest` is None where nothing was fetched."""
+    place = getattr(source, "location", None) or getattr(source, "path", None)
+    return {
+        "label": source.label,
+        "trust": source.trust,
+        "place": None if place is None else str(place),
+        "digest": getattr(source, "digest", None) or None,
     }
 
 
