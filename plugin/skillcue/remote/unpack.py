@@ -207,6 +207,8 @@ def _unpack_tar(
             content = archive.extractfile(member)
             if content is not None:
                 tree.add(name, _parts(content), executable=bool(member.mode & stat.S_IXUSR))
+    while bounded.read(_CHUNK):  # the check sum of a packed stream stands at its very end
+        pass
 
 
 def _tar_link(
