@@ -51,6 +51,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     ("skillcue.nudges", "The two instructions of `nudge=True`.", ()),
     ("skillcue.library", "Limits of reading, for `FolderSource(limits=...)`.", ("ReadLimits",)),
     (
+        "skillcue.remote",
+        "Sources that are fetched: [Skills from elsewhere](../how-to/skills-from-elsewhere.md).",
+        (),
+    ),
+    (
         "skillcue_adapters.bm25",
         'Mode `bm25`; `register("name", "skillcue_adapters.bm25:build")` offers it once more.',
         ("Bm25Settings", "build"),
@@ -89,6 +94,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
 """Module, what it is for, and which of its names are public where not all of them are."""
 
 IN_DETAIL = {
+    "ArchiveSource",
+    "DatabaseSource",
+    "GitSource",
+    "McpSource",
+    "SqliteSource",
     "PullTools",
     "append_text",
     "place",

@@ -26,6 +26,7 @@ from skillcue import (
     StaticSource,
 )
 from skillcue.library import ReadLimits, RecheckSettings
+from skillcue.remote import FetchLimits, MirrorOptions
 from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
@@ -175,6 +176,19 @@ SECTIONS = [
         "Attributes",
     ),
     _Section(
+        "Sources that are fetched",
+        '`GitSource(url, trust="trusted", refresh=60)` and its like, from `skillcue.remote`. See '
+        "[Skills from elsewhere](../how-to/skills-from-elsewhere.md).",
+        MirrorOptions,
+        "Attributes",
+    ),
+    _Section(
+        "Fetching",
+        "`GitSource(url, fetch_limits=FetchLimits(...))`, from `skillcue.remote`.",
+        FetchLimits,
+        "Attributes",
+    ),
+    _Section(
         "Re-checking files",
         "What `recheck` goes by. `SkillCue` uses these defaults; only `LiveLibrary` of "
         "`skillcue.library` takes others.",
@@ -209,8 +223,12 @@ LIMITS: list[tuple[str, tuple[str, ...]]] = [
 NO_LIMITS = ("_", "APPLICATION_ID", "EXIT_", "SCHEMA_VERSION", "VERSION")
 """Beginnings of the names of constants that bound nothing."""
 
-NO_MODULES = ("skillcue_adapters.encoders.builder", "skillcue_adapters.encoders.build_models")
-"""Makes the shipped models; needs PyTorch, and users set nothing there."""
+NO_MODULES = (
+    "skillcue_adapters.encoders.builder",
+    "skillcue_adapters.encoders.build_models",
+    "skillcue.remote.mcp_session",
+)
+"""Need PyTorch or the extra mcp, and users set nothing there."""
 
 VARIABLES = [
     (skillcue_hooks.manager, "LOAD_ENV"),

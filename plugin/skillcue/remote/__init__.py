@@ -5,12 +5,11 @@ from __future__ import annotations
 from skillcue.remote.archive import ArchiveSource
 from skillcue.remote.database import DatabaseSource, SqliteSource
 from skillcue.remote.git import GitSource
-from skillcue.remote.limits import DEFAULT_FETCH_LIMITS, FetchLimits
+from skillcue.remote.limits import FetchLimits
 from skillcue.remote.mcp import McpSource
-from skillcue.remote.mirror import MirroredSource, MirrorOptions, SourceOptions
+from skillcue.remote.mirror import MirroredSource, MirrorOptions
 
 __all__ = [
-    "DEFAULT_FETCH_LIMITS",
     "ArchiveSource",
     "DatabaseSource",
     "FetchLimits",
@@ -18,6 +17,5 @@ __all__ = [
     "McpSource",
     "MirrorOptions",
     "MirroredSource",
-    "SourceOptions",
     "SqliteSource",
 ]

@@ -57,7 +57,7 @@ class DatabaseSource(MirroredSource):
 
     Args:
         connect: Opens a connection; called in any thread, once for a look. Let it set time limits.
-        query: What selects the rows; their order is the order of precedence.
+        query: What selects the rows. Of rows with one name the first gets the bare folder name.
         changed: A cheap query whose rows change whenever those of `query` do, such as
             ``SELECT max(updated_at), count(*) FROM skills``; without it all rows are read again
             every `refresh` seconds.

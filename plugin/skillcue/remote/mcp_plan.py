@@ -14,9 +14,11 @@ from urllib.parse import unquote, urlsplit
 from skillcue.remote.limits import FetchLimits
 from skillcue.remote.paths import PathRefused, inner_path
 
-__all__ = ["PlannedFile", "PlannedSkill", "SkillRefused", "plan_entry", "plan_resources"]
+__all__ = ["PAGES", "PlannedFile", "PlannedSkill", "SkillRefused", "plan_entry", "plan_resources"]
 
 SKILL_FILE = "SKILL.md"
+PAGES = 1000
+"""Pages of a list of an MCP server that are asked for."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 

@@ -21,13 +21,17 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from skillcue.remote.failures import RefusedError
 from skillcue.remote.limits import FetchLimits
-from skillcue.remote.mcp_plan import PlannedSkill, SkillRefused, plan_entry, plan_resources
+from skillcue.remote.mcp_plan import (
+    PAGES,
+    PlannedSkill,
+    SkillRefused,
+    plan_entry,
+    plan_resources,
+)
 
 __all__ = ["EXTENSION", "Place", "Visit", "visit"]
 
 EXTENSION = "io.modelcontextprotocol/skills"
-PAGES = 1000
-"""Pages of a list that are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
