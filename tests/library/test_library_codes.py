@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from skillcue.library.limits import ReadLimits
 from skillcue.library.live import LiveLibrary
 from skillcue.library.source import FolderSource, StaticSource
 from skillcue.library.walker import walk
+from skillcue.remote import ArchiveSource, SqliteSource
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
 
@@ -188,6 +191,26 @@ def from_file(data: bytes) -> Callable[[Path], tuple[Diagnostic, ...]]:
     return run
 
 
+def from_zip(members: dict[str, bytes] | None) -> Callable[[Path], tuple[Diagnostic, ...]]:
+    def run(root: Path) -> tuple[Diagnostic, ...]:
+        if members is not None:
+            with zipfile.ZipFile(root / "tea.zip", "w") as archive:
+                for name, data in members.items():
+                    archive.writestr(name, data)
+        return ArchiveSource(root / "tea.zip").scan(None).diagnostics
+
+    return run
+
+
+def row_without_text(root: Path) -> tuple[Diagnostic, ...]:
+    database = sqlite3.connect(root / "tea.db")
+    database.execute("CREATE TABLE skills (text)")
+    database.execute("INSERT INTO skills VALUES (7)")
+    database.commit()
+    database.close()
+    return SqliteSource(root / "tea.db", "skills").scan(None).diagnostics
+
+
 CAUSES: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     **{code: from_file(data) for code, data in FILES.items()},
     "description-long": long_description,
@@ -207,6 +230,9 @@ CAUSES: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     "no-skills-found": scan,
     "source-missing": lambda root: scan(root / "none"),
     "source-failed": lambda _: LiveLibrary([Failing("x", ())]).snapshot().diagnostics,
+    "source-unreachable": from_zip(None),
+    "source-refused": from_zip({"../tea/SKILL.md": header(HEAD)}),
+    "source-part-left-out": row_without_text,
     "equal-content": copies(header(HEAD), header(HEAD)),
     "name-collision": copies(header(HEAD), header(HEAD) + b"More."),
     "assessment-failed": failing_assessor,

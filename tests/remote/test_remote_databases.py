@@ -268,6 +268,11 @@ def test_a_driver_that_fails_is_said_without_its_traceback(tmp_path):
     assert "no route to host" in cue.diagnostics[0].message
 
 
+def test_databases_in_one_cache_are_told_apart_by_label(table, tmp_path):
+    with pytest.raises(ConfigurationError, match="no label"):
+        DatabaseSource(lambda: sqlite3.connect(table.path), "SELECT 1", cache=tmp_path)
+
+
 def write_one(folder: Path) -> Path:
     (folder / "mine" / "local").mkdir(parents=True)
     (folder / "mine" / "local" / "SKILL.md").write_text(skill_text("local"), "utf-8")

@@ -62,7 +62,7 @@ class DatabaseSource(MirroredSource):
             ``SELECT max(updated_at), count(*) FROM skills``; without it all rows are read again
             every `refresh` seconds.
         options: `trust`, `label`, `cache`, `refresh`, `strict`, `fetch_limits`, `read_limits`: see
-            `MirrorOptions`. The label tells two databases apart where they share a cache.
+            `MirrorOptions`. With a cache a label is needed: it tells two databases apart.
 
     Raises:
         ConfigurationError: An argument cannot be used.
@@ -83,6 +83,11 @@ class DatabaseSource(MirroredSource):
             )
         if not isinstance(query, str) or not query.strip():
             raise ConfigurationError("The query is empty.", "Pass SELECT name, description, ...")
+        if options.get("cache") is not None and not options.get("label"):
+            raise ConfigurationError(
+                "A database that is kept in a cache has no label.",
+                "Pass label=...: it tells databases apart, whatever `connect` opens.",
+            )
         label = options.get("label") or "database"
         self._prepare(connect, query, changed)
         super().__init__(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from skillcue.remote.failures import RefusedError, UnreachableError
 
-__all__ = ["GitProgram", "without_credentials"]
+__all__ = ["GitProgram", "end", "without_credentials"]
 
 POLL_S = 0.1
 """How often a running git is looked at, seconds."""

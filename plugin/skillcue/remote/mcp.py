@@ -71,7 +71,9 @@ class McpSource(MirroredSource):
             mirror_options(options),
             location=f"mcp {shown}",
             # Who asks may decide what there is, so the credentials are part of it, hashed.
-            identity=fingerprint("mcp", url, list(command), sorted((headers or {}).items())),
+            identity=fingerprint(
+                "mcp", url, list(command), dict(headers or {}), dict(environment or {})
+            ),
             label=name,
             name=name,
         )

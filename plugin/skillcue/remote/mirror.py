@@ -8,6 +8,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypedDict
@@ -286,6 +287,8 @@ class MirroredSource(ABC):
                     follow_links_outside=False,
                 )
                 self._read = None
+            if failure is not None and failure != self._failure:
+                log.warning("source %s: %s", self.label, failure.message)
             self._failure = failure
             wait = 0.0 if self._local else self.options.refresh
             if failure is not None:
@@ -314,7 +317,8 @@ class MirroredSource(ABC):
         now = self._clock()
         if now >= self._touch_at:
             self._touch_at = now + TOUCH_S
-            self._store.get(entry.digest)
+            with suppress(OSError):  # it is read as long as it is there
+                self._store.get(entry.digest)
 
     def _note(self, code: str, message: str) -> Diagnostic:
         return diagnostic(code, Path(self.label), f"{self.location}: {message}".strip())
