@@ -116,8 +116,9 @@ def test_trust_is_said_in_code_only(tmp_path):
         GitSource(made.url, trust="full")
     with pytest.raises(UnknownSettingError, match="refresh"):
         GitSource(made.url, refreshed=3)
-    with pytest.raises(ConfigurationError, match="refresh is"):
-        GitSource(made.url, refresh=-1)
+    for wrong in (-1, "5", float("nan")):
+        with pytest.raises(ConfigurationError, match="refresh is"):
+            GitSource(made.url, refresh=wrong)
 
 
 def test_each_source_fails_apart_and_recovers(tmp_path, mine):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["McpSource"]
 
+SKILLS_AT_ONCE = 8
+"""Skills of an MCP server that are read at the same time."""
+
 
 class McpSource(MirroredSource):
     """The skills that an MCP server offers; needs the extra ``mcp``.
@@ -107,8 +110,9 @@ class McpSource(MirroredSource):
             gathered.settle(plans)
             if gathered.unchanged:
                 return
-            for plan in sorted(gathered.skills, key=lambda skill: skill.folder):
-                await _take(server, plan, tree, gathered)
+            skills = sorted(gathered.skills, key=lambda skill: skill.folder)
+            for start in range(0, len(skills), SKILLS_AT_ONCE):
+                await _take(server, skills[start : start + SKILLS_AT_ONCE], tree, gathered)
         for reason in gathered.refused:
             uri, _, why = reason.partition(": ")
             tree.leave_out(uri, why)
@@ -174,8 +178,25 @@ class _Gathered:
         self._hash.update(f"left out {uri} {reason}\n".encode())
 
 
-async def _take(server: Visit, plan: PlannedSkill, tree: TreeWriter, gathered: _Gathered) -> None:
-    """Read all files of one skill, then write them: none of a skill that is not as listed."""
+async def _take(
+    server: Visit, plans: Sequence[PlannedSkill], tree: TreeWriter, gathered: _Gathered
+) -> None:
+    """Read some skills at once, then write them in order: none that is not as listed."""
+    async with asyncio.TaskGroup() as group:
+        reading = [group.create_task(_contents(server, plan, gathered)) for plan in plans]
+    for plan, task in zip(plans, reading, strict=True):
+        contents = task.result()
+        if isinstance(contents, str):
+            gathered.note_refused(plan.uri, contents)
+            continue
+        if plan.note:
+            gathered.refused.append(f"{plan.uri}: {plan.note}")
+        for file, content in zip(plan.files, contents, strict=True):
+            gathered.note(tree.add(file.path, [content]), content)
+
+
+async def _contents(server: Visit, plan: PlannedSkill, gathered: _Gathered) -> list[bytes] | str:
+    """The content of each file of a skill, or why the skill is not taken."""
     contents = []
     try:
         for file in plan.files:
@@ -185,12 +206,8 @@ async def _take(server: Visit, plan: PlannedSkill, tree: TreeWriter, gathered: _
                 _verify(file, content)
             contents.append(content)
     except SkillRefused as error:
-        gathered.note_refused(plan.uri, str(error))
-        return
-    if plan.note:
-        gathered.refused.append(f"{plan.uri}: {plan.note}")
-    for file, content in zip(plan.files, contents, strict=True):
-        gathered.note(tree.add(file.path, [content]), content)
+        return str(error)
+    return contents
 
 
 def _verify(file: PlannedFile, content: bytes) -> None:

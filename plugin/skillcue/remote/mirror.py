@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -62,7 +61,7 @@ class MirrorOptions:
     def __post_init__(self) -> None:
         if self.trust not in ("trusted", "untrusted"):
             raise ConfigurationError(f"trust is {self.trust!r}.", 'Use "trusted" or "untrusted".')
-        if not self.refresh >= 0:
+        if not isinstance(self.refresh, int | float) or not self.refresh >= 0:
             raise ConfigurationError(
                 f"refresh is {self.refresh!r}.", "It is a number of seconds, 0 or more."
             )
@@ -107,9 +106,9 @@ class MirroredSource(ABC):
         location: The place, fit to be shown: no credentials.
         identity: Everything that tells this source from others.
         label: Label where the options name none.
+        name: Name of the folder that holds the files: the walker shows it for a skill at the root.
         pinned: Digest that never changes, where one was asked for.
         local: The place is on this machine, so that each look checks it at once.
-        clock: Monotonic time in seconds.
     """
 
     def __init__(
@@ -122,14 +121,12 @@ class MirroredSource(ABC):
         name: str,
         pinned: str | None = None,
         local: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.location = location
         self.options = options
         self._label = options.label or label
         self._pinned = pinned
         self._local = local
-        self._clock = clock
         self._store = SourceStore(options.cache, identity, name)
         self._fetching = ForkSafeLock()
         self._lock = ForkSafeLock()
@@ -215,7 +212,7 @@ class MirroredSource(ABC):
         if self._entry is not None and not self._entry.folder.is_dir():
             self._next_look = None  # somebody emptied the cache
             return True
-        if self._clock() < self._next_look:
+        if time.monotonic() < self._next_look:
             return False
         return not self._local or self._seems_changed()
 
@@ -227,7 +224,7 @@ class MirroredSource(ABC):
             self._thread.start()
 
     def _look(self, anew: bool = False) -> None:
-        asked = self._clock()
+        asked = time.monotonic()
         with self._fetching:
             if not anew and self._next_look is not None and self._next_look > asked:
                 return  # another thread has just looked
@@ -295,7 +292,7 @@ class MirroredSource(ABC):
                 wait = min(wait, RETRY_S)
             elif self._pinned:
                 wait = float("inf")
-            self._next_look = self._clock() + wait
+            self._next_look = time.monotonic() + wait
 
     def _answer(self) -> SourceScan:
         entry, reader = self._entry, self._reader
@@ -314,7 +311,7 @@ class MirroredSource(ABC):
         return SourceScan(read.skills, (*found, *read.diagnostics), mark)
 
     def _touch(self, entry: Entry) -> None:
-        now = self._clock()
+        now = time.monotonic()
         if now >= self._touch_at:
             self._touch_at = now + TOUCH_S
             with suppress(OSError):  # it is read as long as it is there
