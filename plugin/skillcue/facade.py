@@ -73,7 +73,8 @@ class SkillCue:
 
     Args:
         sources: A folder of skills, a skill's own folder, or several of them, earlier ones
-            taking precedence; also `SkillSource` objects and texts that a plugin opens.
+            taking precedence; also texts that name a git repository, an archive, a database or an
+            MCP server, texts that a plugin opens, and `SkillSource` objects.
         mode: Default retrieval mode.
         encoder: Turns text into vectors: ``minilm``, ``static``, ``onnx:/path``,
             ``st:model-or-path``, a scheme of a plugin, or an `Encoder`, a LangChain ``Embeddings``

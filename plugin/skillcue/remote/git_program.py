@@ -189,6 +189,6 @@ def _cure(errors: Path) -> str:
     text = errors.read_bytes()[:4096].decode("utf-8", "replace").casefold()
     if "authentication" in text or "terminal prompts disabled" in text or "permission" in text:
         return "Give git access: a credential helper, or an SSH key without a prompt."
-    if "couldn't find remote ref" in text or "not our ref" in text:
+    if "remote ref" in text or "not our ref" in text or "unadvertised" in text:
         return "Name a branch, a tag, or a full commit of 40 characters."
     return "Look at the address and the network."
