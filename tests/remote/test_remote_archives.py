@@ -139,6 +139,12 @@ def zip_with_device(path: Path) -> Path:
     return path
 
 
+def zip_packed_as(path: Path, method: int) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("alpha/SKILL.md", GOOD)
+    return path
+
+
 def zip_that_lies_about_sizes(path: Path) -> Path:
     """The list of members says one byte, the content is a megabyte."""
     make_zip(path, {"alpha/SKILL.md": GOOD, "alpha/big.txt": b"0" * 1_000_000})
@@ -233,6 +239,8 @@ HOSTILE: dict[str, Callable[[Path], Path]] = {
     "sizes.zip": zip_that_lies_about_sizes,
     "overlaps.zip": zip_with_overlaps,
     "ratio.zip": lambda p: make_zip(p, {"zeros": b"\0" * 60_000_000}),
+    "lzma.zip": lambda p: zip_packed_as(p, zipfile.ZIP_LZMA),
+    "bzip2.zip": lambda p: zip_packed_as(p, zipfile.ZIP_BZIP2),
     "many.zip": many_members,
     "list.zip": long_list,
     "absolute.tar.gz": lambda p: make_tar(p, tar_member("/tmp/owned.txt", b"x")),
@@ -265,6 +273,19 @@ HOSTILE: dict[str, Callable[[Path], Path]] = {
 }
 
 
+SAID = {
+    "up.tar.gz": "a path that goes up",
+    "list.zip": "list of members is too long",
+    "overlaps.zip": "bytes come out of",
+    "ratio.zip": "bytes come out of",
+    "bomb.tar.gz": "bytes come out of",
+    "header.tar.gz": "It holds a header of",
+    "many.zip": "limit files",
+    "twice.tar.gz": "twice",
+}
+"""What is said about some of them: each is refused for its own reason."""
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_is_refused_and_leaves_nothing(tmp_path, name):
     inner = tmp_path / "inner"
@@ -276,6 +297,7 @@ def test_a_hostile_archive_is_refused_and_leaves_nothing(tmp_path, name):
     cue = SkillCue([ArchiveSource(place, cache=cache, fetch_limits=limits), good])
     assert names(cue) == ["beta"]
     assert codes(cue) == ["source-refused"], cue.diagnostics
+    assert SAID.get(name, "") in cue.diagnostics[0].message
     left = [p for p in cache.rglob("*") if p.is_file() or p.is_symlink()]
     assert left == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["good", "inner"]

@@ -337,6 +337,35 @@ def test_threads_that_ask_at_once_fetch_once(repository, monkeypatch):
     assert calls.count("fetch") == 1
 
 
+def test_a_branch_that_did_not_move_is_not_fetched_again(repository, monkeypatch):
+    source = GitSource(repository.url)
+    source.scan(None)
+    calls: list[str] = []
+    run = GitProgram.run
+
+    def counted(self: GitProgram, *arguments: str) -> bytes:
+        calls.append(arguments[0])
+        return run(self, *arguments)
+
+    monkeypatch.setattr(GitProgram, "run", counted)
+    assert source.update() is False
+    assert calls == ["init", "ls-remote"]
+
+
+def test_a_setting_that_rewrites_addresses_opens_no_other_transport(tmp_path, monkeypatch):
+    marker = tmp_path / "ran"
+    settings = tmp_path / "gitconfig"
+    settings.write_text(
+        '[protocol "ext"]\n\tallow = always\n'
+        f'[url "ext::touch {marker} "]\n\tinsteadOf = https://rewritten.invalid/\n',
+        "utf-8",
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    cue = SkillCue("git+https://rewritten.invalid/skills.git")
+    assert codes(cue) == ["source-unreachable"] and not marker.exists()
+    assert "not allowed" in cue.diagnostics[0].message
+
+
 USE = """
 import sys
 from skillcue import SkillCue

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import posixpath
 import stat
 import tarfile
@@ -40,7 +39,6 @@ _BROKEN = (
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
-    lzma.LZMAError,
     gzip.BadGzipFile,
     EOFError,
     NotImplementedError,  # a zip packed in a way that Python does not know
@@ -160,6 +158,9 @@ def _unpack_zip(file: BinaryIO, tree: TreeWriter, chosen: Selection, budget: _Bu
                 raise _special(member.orig_filename)
             if name is None:
                 continue
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                # Others may ask for gigabytes of memory before the first byte comes out.
+                raise zipfile.BadZipFile(f"packed by method {member.compress_type}")
             with archive.open(member) as content:
                 if kind == stat.S_IFLNK:
                     target = content.read(_LINK_BYTES).decode("utf-8", "replace")
