@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -178,6 +179,24 @@ def test_a_temporary_folder_goes_with_its_source(tmp_path):
     )
     path = Path(done.stdout.strip())
     assert path.name == "SKILL.md" and not path.parents[3].exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_forked_child_leaves_the_folder_of_its_parent(tmp_path):
+    code = (
+        "import os, sys; from skillcue.remote import ArchiveSource;"
+        "source = ArchiveSource(sys.argv[1]); path = source.scan(None).skills[0].path\n"
+        "child = os.fork()\n"
+        "if child == 0: sys.exit(0)\n"
+        "os.waitpid(child, 0); print(path.exists())"
+    )
+    place = tmp_path / "a.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("alpha/SKILL.md", skill_text("alpha"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "True"
 
 
 def test_the_cache_is_readable_for_its_owner_only(tmp_path):
