@@ -261,6 +261,7 @@ class Advice:
         gate: By which gate: plain JSON values, described in docs/reference/traces.md. Empty where
             it was not asked.
         cost: What language models took for this decision; nothing where none was asked.
+        shadow: It was decided and not shown to the model.
     """
 
     decision: Decision
@@ -278,6 +279,7 @@ class Advice:
     features: Mapping[str, float] = field(default_factory=dict, hash=False)
     gate: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     cost: Usage = field(default_factory=Usage)
+    shadow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +296,7 @@ class LoadedSkill:
         page: This page, from 1.
         pages: Number of pages.
         file: The file asked for, None for the body.
+        elapsed_s: Time spent, seconds; does not count when two answers are compared.
     """
 
     skill: Skill
@@ -305,6 +308,7 @@ class LoadedSkill:
     page: int = 1
     pages: int = 1
     file: str | None = None
+    elapsed_s: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

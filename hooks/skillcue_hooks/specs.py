@@ -156,13 +156,26 @@ class SkillcueSpecs:
         """
 
     @hookspec
-    def skillcue_advised(self, advice: Advice) -> None:
-        """Observe one push decision, abstentions included. Fires once a user turn."""
+    def skillcue_advised(self, advice: Advice, context: Mapping[str, Any]) -> None:
+        """Observe one push decision, abstentions included. Fires once a user turn.
+
+        `context` holds the run-time values that `skillcue_filter_skills` gets, such as the
+        ``thread_id`` of a LangGraph run. Fires in the thread and the context (`contextvars`) that
+        the turn is decided in, as soon as it is decided; likewise the other two.
+        """
 
     @hookspec
-    def skillcue_looked_up(self, query: Query, ranking: Ranking) -> None:
-        """Observe one lookup. Fires after every ``lookup``, cached answers included."""
+    def skillcue_looked_up(
+        self, query: Query, ranking: Ranking, context: Mapping[str, Any]
+    ) -> None:
+        """Observe one lookup. Fires after every ``lookup``, cached answers included.
+
+        `context` as in `skillcue_advised`.
+        """
 
     @hookspec
-    def skillcue_loaded(self, loaded: LoadedSkill) -> None:
-        """Observe one successful load. Fires after every ``load``."""
+    def skillcue_loaded(self, loaded: LoadedSkill, context: Mapping[str, Any]) -> None:
+        """Observe one successful load. Fires after every ``load``.
+
+        `context` as in `skillcue_advised`.
+        """

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,8 @@ from skillcue_hooks.manager import build_manager
 from skillcue_hooks.protocols import LanguageModel, SkillSource
 
 if TYPE_CHECKING:
+    from skillcue.telemetry.observer import EventObserver
+    from skillcue.telemetry.settings import EventSpec
     from skillcue.traces.observer import TraceObserver
     from skillcue_adapters.language_models import MeteredLanguageModel
     from skillcue_adapters.refine.store import Refinement, Step
@@ -100,6 +103,8 @@ class SkillCue:
             else in the background; ``always``; ``background``; ``manual`` (only `refresh`).
         traces: Record every decision of push and what was loaded after it: a file, an object
             with ``write(record)``, or `TraceSettings`. Without message texts unless those say so.
+        events: Store every decision, lookup and load in a SQLite file, for ``skillcue stats``: its
+            path, or `EventSettings`. Without message texts unless those say so.
         shadow: Push decides and records, and adds nothing to any request. Pull is as always.
         llm: The language model of modes that need one: ``openai:MODEL@http://host:port/v1``, a
             LangChain chat model, a LlamaIndex ``LLM``, a function ``(system, prompt) -> str``, or
@@ -140,6 +145,7 @@ class SkillCue:
         block_plugins: Sequence[str] = (),
         recheck: Literal["auto", "always", "background", "manual"] = "auto",
         traces: TraceSpec | None = None,
+        events: EventSpec | None = None,
         shadow: bool = False,
         llm: Any = None,
         prices: Mapping[str, tuple[float, float]] | None = None,
@@ -161,7 +167,9 @@ class SkillCue:
         self.shadow = shadow
         self._generation: str | None = None  # of the newest snapshot that anyone was given
         self._traces = self._observer(traces)
-        recording = {"traces": self._traces} if self._traces else {}
+        self._events = self._event_observer(events)
+        watching = {"traces": self._traces, "events": self._events}
+        recording = {name: observer for name, observer in watching.items() if observer}
         self.plugins = build_manager({**builtin.plugins(), **recording}, plugins, block_plugins)
         self.nudge = nudge
         self.default_mode = mode
@@ -255,7 +263,9 @@ class SkillCue:
         turn = Turn(text, context, task=query.task, task_id=task_id)
         chosen = requested_mode(mode) or self.choose_mode(turn, snapshot)
         ranking = self.search(query, chosen, snapshot)
-        self.plugins.notify("skillcue_looked_up", query=query, ranking=ranking)
+        self.plugins.notify(
+            "skillcue_looked_up", query=query, ranking=ranking, context=run_context or {}
+        )
         return ranking
 
     def refinement(
@@ -307,9 +317,12 @@ class SkillCue:
             SkillFileError: The file or page does not exist.
         """
         _check_text("name", name)
+        started = time.perf_counter()
         snapshot = self.snapshot()
-        loaded = load_skill(snapshot, name, file, page, self.scope(run_context or {}, snapshot))
-        self.plugins.notify("skillcue_loaded", loaded=loaded)
+        context = run_context or {}
+        loaded = load_skill(snapshot, name, file, page, self.scope(context, snapshot))
+        loaded = replace(loaded, elapsed_s=time.perf_counter() - started)
+        self.plugins.notify("skillcue_loaded", loaded=loaded, context=context)
         return loaded
 
     def list(self, *, run_context: Mapping[str, Any] | None = None) -> tuple[Skill, ...]:
@@ -454,14 +467,15 @@ class SkillCue:
         return self._engine.progress(self.default_mode, self.snapshot().library)
 
     def close(self) -> None:
-        """Stop background work and release the cache and the traces."""
+        """Stop background work and release the cache, the traces and the events."""
         self._live.close()
         self._fits.close()
         if self._judge is not None:
             self._judge.close()
         self._engine.close()
-        if self._traces is not None:
-            self._traces.close()
+        for observer in (self._traces, self._events):
+            if observer is not None:
+                observer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -498,6 +512,16 @@ class SkillCue:
             push=self.push,
             generation=lambda: self._generation or "",
             shadow=self.shadow,
+        )
+
+    def _event_observer(self, events: EventSpec | None) -> EventObserver | None:
+        if events is None:
+            return None
+        from skillcue.telemetry.observer import EventObserver
+        from skillcue.telemetry.settings import event_settings
+
+        return EventObserver(
+            event_settings(events), push=self.push, generation=lambda: self._generation or ""
         )
 
     # what push builds on (`skillcue.push.decide.PushHost`)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from skillcue.evidence import holds_a_word
 from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.mode import named_task
 from skillcue.push.messages import strip_advice, view_messages
@@ -24,7 +25,7 @@ from skillcue.push.turn import (
     thread_task,
     user_turns,
 )
-from skillcue.traces.conversation import loading_in
+from skillcue.traces.conversation import asking_in
 from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
 from skillcue_hooks.errors import (
@@ -171,15 +172,16 @@ class PullTools:
         text = _text("query", query)
         wanted = _whole("k", k, 5)
         skip = _whole("offset", offset, 0, least=0)
-        ranking = self._cue.lookup(
-            text[:QUERY_CHARS],
-            k=min(wanted, MAX_K),
-            mode=mode,
-            context=_conversation(messages),
-            offset=skip,
-            run_context=run_context,
-            task=_task(thread, run_context),
-        )
+        with asking_in(thread):
+            ranking = self._cue.lookup(
+                text[:QUERY_CHARS],
+                k=min(wanted, MAX_K),
+                mode=mode,
+                context=_conversation(messages),
+                offset=skip,
+                run_context=run_context,
+                task=_task(thread, run_context),
+            )
         data = {
             "mode": ranking.mode,
             "total": ranking.total,
@@ -213,7 +215,7 @@ class PullTools:
     ) -> ToolAnswer:
         wanted = _text("name", name)
         beside = str(file).strip() or None if file is not None else None
-        with loading_in(messages):
+        with asking_in(messages):
             loaded = self._found(wanted, beside, _whole("page", page, 1), messages, run_context)
         mark = _mark(loaded)
         data = {
@@ -340,10 +342,8 @@ def _found(ranking: Ranking) -> str:
     """How many skills there are, and whether any word of the query is in those that are shown:
     where similarity of meaning ranks, something is always the nearest."""
     count = f"{ranking.total} skill{'' if ranking.total == 1 else 's'}"
-    words = [
-        h.signals.get("matched", 1.0) + h.signals.get("evidence_body", 0.0) for h in ranking.hits
-    ]
-    return count if any(words) else f"no skill holds a word of the query; {count} by meaning"
+    held = holds_a_word(ranking)
+    return count if held else f"no skill holds a word of the query; {count} by meaning"
 
 
 def _conversation(messages: Sequence[Any]) -> str:

@@ -284,7 +284,7 @@ def _plugin(function: Callable[..., Any]) -> object:
 def test_parameters_that_would_not_be_filled_are_refused(
     function: Callable[..., Any], word: str
 ) -> None:
-    refused(_plugin(function), "skillcue_advised", word, "Its arguments are: advice")
+    refused(_plugin(function), "skillcue_advised", word, "Its arguments are: advice, context")
 
 
 def test_a_positional_only_parameter_is_refused() -> None:
@@ -334,7 +334,7 @@ def test_a_hook_that_a_subclass_switches_off_is_not_missed() -> None:
         skillcue_advised = None  # type: ignore[assignment]
 
     manager = manager_of(Quiet("x"))
-    manager.notify("skillcue_advised", advice=ADVICE)
+    manager.notify("skillcue_advised", advice=ADVICE, context={})
     assert manager.describe()[0]["hooks"] == ["skillcue_assess_skill", "skillcue_render_advice"]
 
 
@@ -476,7 +476,7 @@ def test_a_raising_observer_is_logged_with_its_plugin_and_the_others_are_called(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     before, after = Answers(1), Answers(2)
-    manager_of(before, Raises(), after).notify("skillcue_advised", advice=ADVICE)
+    manager_of(before, Raises(), after).notify("skillcue_advised", advice=ADVICE, context={})
     assert before.seen is ADVICE
     assert after.seen is ADVICE
     (record,) = caplog.records
@@ -516,7 +516,7 @@ def test_an_interrupt_is_not_swallowed() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        manager_of(Interrupts()).notify("skillcue_advised", advice=ADVICE)
+        manager_of(Interrupts()).notify("skillcue_advised", advice=ADVICE, context={})
 
 
 @pytest.mark.parametrize("arguments", [{}, {"advise": ADVICE}, {"advice": ADVICE, "turn": None}])
@@ -532,7 +532,7 @@ def test_a_hook_without_implementations_answers_nothing() -> None:
     manager = manager_of()
     assert manager.collect("skillcue_assess_skill", keep, skill=make_skill("a")) == []
     assert manager.first("skillcue_render_advice", advice=ADVICE) is None
-    manager.notify("skillcue_advised", advice=ADVICE)
+    manager.notify("skillcue_advised", advice=ADVICE, context={})
 
 
 def test_managers_do_not_share_plugins() -> None:

@@ -228,8 +228,9 @@ class Advisor:
             followed.decided(index, decided)
             decisions.append(decided)
         advice = decisions[-1].advice or self._replayed(run, decisions)
+        advice = replace(advice, shadow=True) if self._shadow else advice
         if fresh:
-            self._host.plugins.notify("skillcue_advised", advice=advice)
+            self._host.plugins.notify("skillcue_advised", advice=advice, context=run_context)
         elif advice.cost.calls:  # spent when the turn was decided, not now
             advice = replace(advice, cost=Usage())
         return Plan(

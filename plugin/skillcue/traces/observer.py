@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from skillcue.push.settings import PushSettings
-from skillcue.traces.conversation import conversation_of_load
+from skillcue.traces.conversation import decided_now, turn_of_load
 from skillcue.traces.file import TraceFile
-from skillcue.traces.identity import told_turns, turn_id
 from skillcue.traces.records import load_record, turn_record
 from skillcue.traces.settings import TraceSettings, TraceSink
 from skillcue_hooks import Advice, LoadedSkill, hookimpl
@@ -19,10 +17,6 @@ from skillcue_hooks import Advice, LoadedSkill, hookimpl
 __all__ = ["TraceObserver"]
 
 log = logging.getLogger("skillcue.traces")
-
-_advised: ContextVar[tuple[str, frozenset[str]]] = ContextVar(
-    "skillcue_advised", default=("", frozenset())
-)
 
 
 class TraceObserver:
@@ -55,7 +49,7 @@ class TraceObserver:
         """Record one decision."""
         if advice.turn is None:
             return
-        _advised.set((turn_id(advice.turn), frozenset(hit.skill.id for hit in advice.hits)))
+        decided_now(advice)
         record = turn_record(
             advice,
             advice.turn,
@@ -69,25 +63,13 @@ class TraceObserver:
     def skillcue_loaded(self, loaded: LoadedSkill) -> None:
         """Record that the instructions of a skill were read; further pages and files are not."""
         if loaded.file is None and loaded.page == 1:
-            turn = self._turn_of(loaded)
+            turn = turn_of_load(loaded, self._push)
             self._write(load_record(loaded, turn, generation=self._generation()))
 
     def close(self) -> None:
         """Close the file."""
         if isinstance(self._sink, TraceFile):
             self._sink.close()
-
-    def _turn_of(self, loaded: LoadedSkill) -> str | None:
-        """The turn in whose conversation the load happens.
-
-        A program that loads by itself names no conversation; then it is the turn that was decided
-        last in the same context, if that turn offered the skill.
-        """
-        turns = told_turns(conversation_of_load(), self._push)
-        if turns:
-            return turn_id(turns[-1])
-        turn, offered = _advised.get()
-        return turn if loaded.skill.id in offered else None
 
     def _write(self, record: Mapping[str, Any]) -> None:
         try:
