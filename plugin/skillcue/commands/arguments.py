@@ -48,6 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     _eval(commands)
     _calibrate(commands)
     _cost(commands)
+    _stats(commands)
     _index(commands)
     _augment(commands)
     _export_pairs(commands)
@@ -470,6 +471,36 @@ took is in SkillCue.language_model_usage, of the process alone.
         default=True,
         help="show a bar on a terminal while traces are read",
     )
+    _common_options(parser)
+
+
+def _stats(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "stats",
+        "what agents were shown, what they read and ignored, and what they did not find",
+        """\
+  skillcue stats --events events.db
+  skillcue stats --events events.db --since 7d --skills my-skills
+  skillcue stats --events events.db --json
+
+SkillCue(..., events="events.db") stores them; EventSettings(text=True) with the words of queries.
+""",
+    )
+    parser.add_argument("--events", required=True, metavar="FILE", help="the stored events")
+    parser.add_argument(
+        "--since", metavar="WHEN", help="a span such as 24h, 7d or 2w, or a date (default: all)"
+    )
+    parser.add_argument(
+        "--skills",
+        action="append",
+        metavar="FOLDER",
+        help="the library, to name skills that nobody read, and to compare with loading all of it",
+    )
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="rows of long tables (default: 20)"
+    )
+    parser.set_defaults(progress=False)
     _common_options(parser)
 
 

@@ -1,0 +1,116 @@
+"""Stored events, read back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from skillcue.telemetry.store import COLUMNS, SCHEMA
+from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.language import Usage
+
+__all__ = ["Event", "read_events"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One stored event; docs/reference/telemetry.md describes what the columns mean.
+
+    Attributes:
+        at: When it ended, seconds since 1970.
+        kind: ``turn``, ``lookup`` or ``load``.
+        session: Hash of the conversation; empty where it is not known.
+        turn: Id of the turn; empty where it is not known.
+        mode: Retrieval mode; empty for loads.
+        decision: ``offer``, ``load`` or ``abstain``, of turns.
+        skills: Ids: offered, found or loaded.
+        tokens: Of the advice, of the list of results, or of the text that was read.
+        miss: ``none`` or ``weak``, of lookups; else empty.
+        shadow: The advice was not shown.
+        error: Kind of the exception that push failed with; else empty.
+        file: The file beside the skill that was read; empty for the skill itself.
+        page: Which page of it, from 1.
+        cost: What language models took.
+        text: Words of the user or of the query, where they are stored.
+        elapsed_ms: Time spent, milliseconds.
+    """
+
+    at: float
+    kind: str
+    session: str = ""
+    turn: str = ""
+    mode: str = ""
+    decision: str = ""
+    skills: tuple[str, ...] = ()
+    tokens: int = 0
+    miss: str = ""
+    shadow: bool = False
+    error: str = ""
+    file: str = ""
+    page: int = 1
+    cost: Usage = field(default_factory=Usage)
+    text: str = ""
+    elapsed_ms: float = 0.0
+
+
+def read_events(path: Path, since: float = 0.0) -> tuple[Event, ...]:
+    """The events of a file, oldest first.
+
+    Args:
+        path: The file; another process may be writing to it.
+        since: Only those from then on, seconds since 1970.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is of another version of skillcue.
+    """
+    cure = "Name the file that SkillCue(..., events=FILE) writes."
+    if not path.is_file():
+        raise ConfigurationError(f"There are no events in {path}: no such file.", cure)
+    try:
+        return tuple(_events(path, since))
+    except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
+        raise ConfigurationError(f"The events {path} cannot be read: {error}.", cure) from error
+
+
+def _events(path: Path, since: float) -> Iterator[Event]:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as db:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version != SCHEMA:
+            raise ValueError(f"it is of schema {version}, not {SCHEMA}")
+        query = f"SELECT {', '.join(COLUMNS)} FROM events WHERE at >= ? ORDER BY at, id"
+        for row in db.execute(query, (since,)):
+            yield _event(dict(zip(COLUMNS, row, strict=True)))
+
+
+def _event(row: dict[str, Any]) -> Event:
+    texts = ("session", "turn", "mode", "decision", "miss", "error", "file", "text")
+    return Event(
+        at=float(row["at"]),
+        kind=str(row["kind"]),
+        **{name: str(row[name] or "") for name in texts},
+        skills=tuple(map(str, json.loads(row["skills"]))),
+        tokens=int(row["tokens"] or 0),
+        shadow=bool(row["shadow"]),
+        page=int(row["page"] or 1),
+        cost=_cost(row),
+        elapsed_ms=float(row["elapsed_ms"]),
+    )
+
+
+def _cost(row: dict[str, Any]) -> Usage:
+    """What was taken; where money is not known, calls were made without a price."""
+    if not row["calls"]:
+        return Usage()
+    money = row["money"]
+    return Usage(
+        int(row["calls"]),
+        int(row["input_tokens"]),
+        int(row["output_tokens"]),
+        None if money is None else float(money),
+    )
