@@ -59,7 +59,9 @@ def _middleware() -> list[Any]:
     """The middleware of one agent: all of a process share the library."""
     named = os.environ.get(SKILLS_ENV, "")
     try:
-        from skillcue.deepagents_guest import GuestMiddleware  # an agent is being built: it may cost
+        from skillcue.deepagents_guest import (
+            GuestMiddleware,  # an agent is being built: it may cost
+        )
 
         return [GuestMiddleware(_library(named))]
     except Exception as error:  # noqa: BLE001  # nobody asked for skills in code: no reason to have no agent

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from skillcue.evidence import holds_a_word
 from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.mode import named_task
+from skillcue.pull_schemas import Schemas, SchemaStyle, tool_schema, written_arguments
 from skillcue.push.messages import strip_advice, view_messages
 from skillcue.push.render import escape, escape_path
 from skillcue.push.turn import (
@@ -158,6 +159,55 @@ class PullTools:
     def list(self, page: Any = 1, *, run_context: Mapping[str, Any] | None = None) -> ToolAnswer:
         """List the library, `LIST_PAGE` skills a page."""
         return _answered(lambda: self._list(page, run_context))
+
+    def schemas(self, style: SchemaStyle = "openai") -> Schemas:
+        """What a provider's client takes as ``tools``; the same bytes each time.
+
+        Args:
+            style: ``openai`` (chat completions), ``responses`` (OpenAI's responses) or
+                ``anthropic`` (messages).
+
+        Raises:
+            ConfigurationError: There is no such style.
+        """
+        names = {"lookup": self.lookup_name, "load": self.load_name, "list": self.list_name}
+        return [
+            tool_schema(style, name, TOOL_DESCRIPTIONS[tool], tool) for tool, name in names.items()
+        ]
+
+    def call(
+        self,
+        name: str,
+        arguments: Any,
+        *,
+        messages: Sequence[Any] = (),
+        mode: str | None = None,
+        run_context: Mapping[str, Any] | None = None,
+    ) -> ToolAnswer:
+        """Do what a model asks for.
+
+        Args:
+            name: Name of the tool, as the model wrote it.
+            arguments: A mapping, or JSON text of one; others than the tool's are left out.
+            messages: The conversation.
+            mode: Retrieval mode of a lookup, None for the configured one.
+            run_context: Run-time values for policy plugins.
+        """
+        shared: dict[str, Any] = {"messages": messages, "run_context": run_context}
+        given = {"run_context": run_context}
+        tools: dict[str, tuple[str, Callable[..., ToolAnswer], dict[str, Any]]] = {
+            self.lookup_name: ("lookup", self.lookup, {**shared, "mode": mode}),
+            self.load_name: ("load", self.load, shared),
+            self.list_name: ("list", self.list, given),
+        }
+
+        def answer() -> ToolAnswer:
+            if name not in tools:
+                raise SkillcueError(f"There is no tool {name!r}.", f"Use {', '.join(tools)}.")
+            tool, function, further = tools[name]
+            return function(**written_arguments(tool, arguments), **further)
+
+        return _answered(answer)
 
     def _lookup(
         self,

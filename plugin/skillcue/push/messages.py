@@ -1,7 +1,7 @@
 """Chat messages of any framework, seen through one small record.
 
-LangChain messages, LlamaIndex messages and OpenAI-style dicts are told apart by their shape, so
-that no framework has to be imported here.
+LangChain messages, LlamaIndex messages, OpenAI-style and Anthropic-style dicts are told apart by
+their shape, so that no framework has to be imported here.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class MessageView:
         id: Message id, "" where it has none.
         system_made: In user position, but written by a framework (a summary, a reminder).
         tool_name: For tool results: the tool's name, "" where it cannot be told.
+        results: Tool and text of each result, where results are blocks of a message, as Anthropic
+            has them; else empty.
     """
 
     role: Role
@@ -70,6 +72,7 @@ class MessageView:
     id: str = ""
     system_made: bool = False
     tool_name: str = ""
+    results: tuple[tuple[str, str], ...] = ()
 
 
 def view_messages(messages: Iterable[Any]) -> tuple[MessageView, ...]:
@@ -111,17 +114,30 @@ def _view(message: Any, call_names: Mapping[str, str]) -> MessageView:
     extra = _get(message, "additional_kwargs")
     extra = extra if isinstance(extra, Mapping) else {}
     role = _role(message)
+    text = _text(message)
     call_id = _get(message, "tool_call_id") or extra.get("tool_call_id")
     tool_name = ""
     if role == "tool":
         tool_name = str(_get(message, "name") or call_names.get(str(call_id), ""))
+    results = tuple(_results(message, call_names)) if role == "user" else ()
+    if results and (not text or is_advice(text)):  # in user position, and nobody's words
+        role, tool_name, text = "tool", results[0][0], "\n".join(said for _, said in results)
     return MessageView(
         role=role,
-        text=_text(message),
+        text=text,
         id=str(_get(message, "id") or ""),
         system_made=bool(extra.get(SYSTEM_MADE_KEY)),
         tool_name=tool_name,
+        results=results,
     )
+
+
+def _results(message: Any, call_names: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """Tool and text of each ``tool_result`` block."""
+    content = _get(message, "content")
+    for block in content if isinstance(content, list | tuple) else ():
+        if isinstance(block, Mapping) and block.get("type") == "tool_result":
+            yield call_names.get(str(block.get("tool_use_id")), ""), _text(block)
 
 
 def _observed(view: MessageView, before: MessageView) -> MessageView:
@@ -172,7 +188,10 @@ def _tool_calls(message: Any) -> Iterable[tuple[str, str]]:
     extra = _get(message, "additional_kwargs")
     nested = extra.get("tool_calls") if isinstance(extra, Mapping) else None
     blocks = None if isinstance(message, Mapping) else getattr(message, "blocks", None)
-    for source in (_get(message, "tool_calls"), nested, blocks):
+    content = _get(message, "content")
+    used = content if isinstance(content, list | tuple) else ()
+    uses = [block for block in used if _get(block, "type") == "tool_use"]
+    for source in (_get(message, "tool_calls"), nested, blocks, uses):
         for call in source if isinstance(source, Sequence) else ():
             name = _get(call, "name") or _get(call, "tool_name")
             name = name or _get(_get(call, "function"), "name")

@@ -188,11 +188,12 @@ def load_marks(
         end: Look at ``views[:end]`` only.
     """
     for position, view in enumerate(views[:end]):
-        if view.role == "tool" and view.tool_name in ("", load_tool):
-            mark = _mark_at(view.text, 0, position, len(view.text))
+        single = ((view.tool_name, view.text),) if view.role == "tool" else ()
+        for tool_name, text in view.results or single:
+            mark = _mark_at(text, 0, position, len(text)) if tool_name in ("", load_tool) else None
             if mark:
                 yield mark
-        elif view.role == "assistant" and _OBSERVED in view.text:
+        if view.role == "assistant" and _OBSERVED in view.text:
             for match in _ACTION.finditer(view.text):
                 stop = view.text.find(_THOUGHT, match.end())
                 stop = len(view.text) if stop < 0 else stop
