@@ -202,7 +202,7 @@ class SkillCue:
         )
         self._scopes = SettledScopes()
         seen = replace(self.push, load_tokens=0) if shadow else self.push
-        self._advisor = Advisor(self, seen, "skill_load")
+        self._advisor = Advisor(self, seen, "skill_load", shadow=shadow)
         if wait:
             self.wait_ready()
 
