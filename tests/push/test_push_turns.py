@@ -235,7 +235,19 @@ def test_content_without_an_end_stays_as_it_is(content):
         ),
         ({"role": "developer", "content": "x"}, "system", "x"),
         ({"role": "user", "content": [{"type": "input_text", "text": "x"}]}, "user", "x"),
-        ({"role": "user", "content": [{"type": "tool_result", "text": "x"}]}, "user", ""),
+        ({"role": "user", "content": [{"type": "tool_result", "content": "x"}]}, "tool", "x"),
+        (
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "content": [{"type": "text", "text": "x"}]},
+                    {"type": "text", "text": "y"},
+                ],
+            },
+            "user",
+            "y",
+        ),
+        ({"role": "user", "content": [{"type": "tool_result", "text": "x"}]}, "tool", ""),
         ({"role": "somebody", "content": "x"}, "assistant", "x"),
         (SimpleNamespace(role="user", content="x"), "user", "x"),
     ],

@@ -200,7 +200,9 @@ def _modes(
         counts[event.mode].update(_turn(event, read.get(key, set())))
     for key, skills in read.items():
         counts[mode_of.get(key, "")]["loads"] += len(skills)
-    return tuple(ModeStats(mode, **counts[mode], cost=costs[mode]) for mode in sorted(counts))
+    return tuple(
+        ModeStats(mode, **counts[mode], cost=costs[mode]) for mode in sorted({*counts, *costs})
+    )
 
 
 def _turn(event: Event, read: set[str]) -> dict[str, int]:
