@@ -23,7 +23,7 @@ from skillcue_hooks.testing import ScriptedLanguageModel
 
 PDF = "I have to fill in a PDF form for my visa application"
 PDF_ID = "pdf-form-filling@office/pdf-form-filling"
-BANK = "Please match the bank payments of March to our open invoices"
+BANK = "Please match the 40 bank payments of March to our open invoices in invoices.csv"
 
 
 def user(text, number):
