@@ -48,6 +48,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         "Traces of decisions and loads, and the gate that `skillcue calibrate` makes of them.",
         (),
     ),
+    (
+        "skillcue.telemetry",
+        'Log lines, OpenTelemetry (`pip install "skillcue[otel]"`) and the store of events.',
+        (),
+    ),
     ("skillcue.nudges", "The two instructions of `nudge=True`.", ()),
     ("skillcue.library", "Limits of reading, for `FolderSource(limits=...)`.", ("ReadLimits",)),
     (

@@ -27,6 +27,7 @@ from skillcue import (
 )
 from skillcue.library import ReadLimits, RecheckSettings
 from skillcue.remote import FetchLimits, MirrorOptions
+from skillcue.telemetry import EventSettings
 from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
@@ -91,6 +92,13 @@ SECTIONS = [
         '`SkillCue(..., traces=TraceSettings("traces.jsonl"))`, from `skillcue.traces`. What is '
         "recorded: [Traces](traces.md).",
         TraceSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Events",
+        '`SkillCue(..., events=EventSettings("events.db"))`, from `skillcue.telemetry`. What is '
+        "stored: [Telemetry](telemetry.md#the-store-of-events).",
+        EventSettings,
         "Attributes",
     ),
     _Section(

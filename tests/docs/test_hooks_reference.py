@@ -286,7 +286,7 @@ def test_observers_count_collect_and_log(
     manager: SkillcuePluginManager, caplog: pytest.LogCaptureFixture
 ) -> None:
     for decision in ("offer", "abstain", "abstain"):
-        manager.notify("skillcue_advised", advice=Advice(decision, mode="bm25"))
+        manager.notify("skillcue_advised", advice=Advice(decision, mode="bm25"), context={})
     counted = dict(the(manager, "CountsDecisions").decisions)
     assert counted == {("bm25", "offer"): 1, ("bm25", "abstain"): 2}
 
@@ -294,13 +294,14 @@ def test_observers_count_collect_and_log(
     for query, ranking in [
         (Query("pdf"), found), (Query("knots"), nothing), (Query("pdf", offset=9), nothing),
     ]:  # fmt: skip
-        manager.notify("skillcue_looked_up", query=query, ranking=ranking)
+        manager.notify("skillcue_looked_up", query=query, ranking=ranking, context={})
     assert the(manager, "CollectsGaps").gaps == ["knots"]
 
     with caplog.at_level(logging.INFO, "audit"):
         loaded = LoadedSkill(SKILLS[0], "text", page=2, pages=3)
-        manager.notify("skillcue_loaded", loaded=loaded)
-        manager.notify("skillcue_loaded", loaded=replace(loaded, file="form.md", page=1, pages=1))
+        manager.notify("skillcue_loaded", loaded=loaded, context={})
+        beside = replace(loaded, file="form.md", page=1, pages=1)
+        manager.notify("skillcue_loaded", loaded=beside, context={})
     assert [r.getMessage() for r in caplog.records] == [
         "pdf@pdf SKILL.md page 2 of 3",
         "pdf@pdf form.md page 1 of 1",
