@@ -159,6 +159,8 @@ class SkillcueSpecs:
     def skillcue_advised(self, advice: Advice, context: Mapping[str, Any]) -> None:
         """Observe one push decision, abstentions included. Fires once a user turn.
 
+        Where push fails before it knows the turn, it fires on each request, and `advice.turn` is
+        None.
         `context` holds the run-time values that `skillcue_filter_skills` gets, such as the
         ``thread_id`` of a LangGraph run. Fires in the thread and the context (`contextvars`) that
         the turn is decided in, as soon as it is decided; likewise the other two.

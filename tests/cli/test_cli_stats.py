@@ -121,6 +121,17 @@ def test_what_the_reader_must_know(cli, example_skills, path):
     assert "Loads that belong to no turn, in no row by mode: 1." in done.err
 
 
+def test_failures_of_push_are_said(cli, example_skills, path, monkeypatch):
+    with SkillCue(example_skills, mode="bm25", events=path) as cue:
+
+        def fails():
+            raise OSError("gone")
+
+        monkeypatch.setattr(cue, "snapshot", fails)
+        cue.advise(user(PDF, "1"))
+    assert "Push failed 1 times" in cli("stats", "--events", path).err
+
+
 def test_since(cli, example_skills, path):
     record(example_skills, path)
     with closing(sqlite3.connect(path)) as db:

@@ -155,8 +155,12 @@ def test_what_was_not_shown_took_no_tokens():
 
 
 def test_failures_are_counted():
-    stats = sum_up([turn(1, "t1", error="TimeoutError"), turn(2, "t2")])
-    assert (stats.modes[0].failed, stats.modes[0].decided) == (1, 2)
+    lost = [turn(at, "", mode="", error="OSError") for at in (3, 4)]  # no turn is known of them
+    stats = sum_up([turn(1, "t1", error="TimeoutError"), turn(2, "t2"), *lost])
+    assert [(m.mode, m.failed, m.decided, m.turns) for m in stats.modes] == [
+        ("", 2, 0, 0),
+        ("m", 1, 2, 2),
+    ]
 
 
 def test_the_order_of_events_of_equal_rank_does_not_matter():

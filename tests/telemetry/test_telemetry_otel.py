@@ -142,6 +142,20 @@ def test_a_failure_is_an_error_and_the_turn_goes_on(cue, watched, monkeypatch):
     assert dict(point)["error.type"] == "TimeoutError"
 
 
+def test_a_library_that_cannot_be_read_is_seen(cue, watched, monkeypatch):
+    def fails():
+        raise OSError(SECRET)
+
+    monkeypatch.setattr(cue, "snapshot", fails)
+    for _ in range(2):
+        assert cue.advise(user(PDF), run_context={"thread_id": "t"}).decision == "abstain"
+    failed, _again = watched.spans("skillcue.advise")
+    assert failed.attributes["error.type"] == "OSError"
+    assert failed.attributes["skillcue.session"] == session_hash({"thread_id": "t"})
+    (point,) = watched.points("skillcue.advise.decisions").values()
+    assert point.value == 2
+
+
 def test_other_spans_have_no_status(cue, watched):
     cue.advise(user(PDF))
     assert watched.spans()[0].status.status_code is StatusCode.UNSET

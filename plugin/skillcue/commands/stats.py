@@ -220,6 +220,9 @@ def _note(stats: Stats, held: _Held | None) -> None:
     """What a reader of the numbers must know, on stderr."""
     if stats.shadow:
         print_note(f"{stats.shadow} turns were in shadow: their advice was not shown.")
+    failed = sum(mode.failed for mode in stats.modes)
+    if failed:
+        print_note(f"Push failed {failed} times: the log of skillcue.push says why.")
     if stats.loads_elsewhere:
         print_note(f"Loads that belong to no turn, in no row by mode: {stats.loads_elsewhere}.")
     if held is None:

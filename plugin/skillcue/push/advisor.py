@@ -187,7 +187,10 @@ class Advisor:
             raise
         except Exception as error:  # push fails open: an agent must not stop for want of advice
             log.exception("push failed; the request goes on without advice")
-            return Plan(advice=Advice("abstain", reason=f"push failed: {error!r}"))
+            advice = Advice("abstain", reason=f"push failed: {error!r}", shadow=self._shadow)
+            context = run_context or {}
+            self._host.plugins.notify("skillcue_advised", advice=advice, context=context)
+            return Plan(advice=advice, shadow=self._shadow)
 
     def _plan(
         self,

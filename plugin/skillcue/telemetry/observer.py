@@ -38,11 +38,10 @@ class EventObserver:
     @hookimpl
     def skillcue_advised(self, advice: Advice, context: Mapping[str, Any]) -> None:
         """Store one decision."""
-        if advice.turn is None:
-            return
         decided_now(advice)
         facts = advice_facts(advice, context, text=self._text)
-        self._put("turn", facts, advice.elapsed_s, turn_id(advice.turn))
+        turn = None if advice.turn is None else turn_id(advice.turn)
+        self._put("turn", facts, advice.elapsed_s, turn)
 
     @hookimpl
     def skillcue_looked_up(

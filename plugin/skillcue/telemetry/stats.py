@@ -31,7 +31,7 @@ class ModeStats:
         advised: Of these, with advice.
         followed: Of these, in which the agent loaded an offered skill, or got its body at once.
         unadvised: Silent turns in which the agent loaded a skill by itself.
-        failed: Turns on which push failed.
+        failed: Turns on which push failed, and requests on which it failed before it knew the turn.
         lookups: Searches by the agent.
         missed: Of these, without a hit, or without a hit that holds a word of the query.
         loads: Skills that the agent read in turns of this mode, each once a turn.
@@ -147,7 +147,7 @@ def sum_up(events: Sequence[Event]) -> Stats:
     Args:
         events: Oldest first.
     """
-    decided = {_key(event): event for event in events if event.kind == "turn"}
+    decided = {_key(event): event for event in events if event.kind == "turn" and event.turn}
     read: dict[Key, set[str]] = defaultdict(set)
     for event in events:
         if event.kind == "load" and event.turn and _is_skill(event):
@@ -192,6 +192,8 @@ def _modes(
         mode = mode_of.get(_key(event), "") if event.kind == "load" else event.mode
         if event.kind != "load":
             costs[mode] += event.cost
+        if event.kind == "turn" and not event.turn:
+            counts[mode]["failed"] += 1
         if event.kind == "lookup":
             counts[mode].update(lookups=1, missed=int(bool(event.miss)), lookup_tokens=event.tokens)
         if event.kind == "load" and event.turn:
