@@ -482,7 +482,7 @@ def _stats(commands: argparse._SubParsersAction[_Parser]) -> None:
         """\
   skillcue stats --events events.db
   skillcue stats --events events.db --since 7d --skills my-skills
-  skillcue stats --events events.db --json
+  skillcue stats --events events.db --skills my-skills --html stats.html
 
 SkillCue(..., events="events.db") stores them; EventSettings(text=True) with the words of queries.
 """,
@@ -497,6 +497,7 @@ SkillCue(..., events="events.db") stores them; EventSettings(text=True) with the
         metavar="FOLDER",
         help="the library, to name skills that nobody read, and to compare with loading all of it",
     )
+    parser.add_argument("--html", metavar="FILE", help="write a page to look at, one file")
     parser.add_argument(
         "--top", type=int, default=20, metavar="N", help="rows of long tables (default: 20)"
     )

@@ -16,6 +16,8 @@ from skillcue.commands.budget import LibraryCost, library_cost
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
+from skillcue.commands.stats_page import render_stats
+from skillcue.pages.render import check_writable, write_whole
 from skillcue.telemetry.reading import read_events
 from skillcue.telemetry.stats import ModeStats, SkillStats, Stats, sum_up
 from skillcue_hooks.errors import ConfigurationError
@@ -38,6 +40,7 @@ class _Held:
 
 def run(args: Namespace) -> int:
     """Read, sum up, show."""
+    check_writable(args.html)
     stats = sum_up(read_events(Path(args.events), since_when(args.since, time.time())))
     if not stats.last:
         raise ConfigurationError(
@@ -46,6 +49,8 @@ def run(args: Namespace) -> int:
             + (", or leave --since out." * bool(args.since)),
         )
     held = _held(args)
+    if args.html:
+        write_whole(args.html, render_stats(_document(stats, held)))
     if args.json:
         write_json(_document(stats, held))
     else:
