@@ -9,6 +9,7 @@
   const named = (mode) => mode || "(not known)";
   const table = (style, heads, rows) => h("div", { class: "scroll" }, h("table", { class: style },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", {}, head)))), h("tbody", {}, rows)));
+  const parts = (id) => { const at = id.indexOf("@"); return at < 0 ? [id, ""] : [id.slice(0, at), id.slice(at + 1)]; };
   const cells = (values) => values.map((value) => h("td", {}, typeof value === "number" ? count(value) : value));
   const rest = (rows, make) => [make(rows.slice(0, ROWS)), rows.length > ROWS
     ? h("details", {}, h("summary", {}, h("span", { class: "soft small" }, `${count(rows.length - ROWS)} more`)), make(rows.slice(ROWS)))
@@ -43,7 +44,7 @@
 
   const widest = Math.max(1, ...skills.map((skill) => skill.loads + skill.ignored));
   const skillRows = (some) => table("skills", ["skill", "offered", "ignored", "found", "read", ""], some.map((skill) => h("tr", {},
-    h("td", {}, skill.skill), cells([skill.offered, skill.ignored, skill.found, skill.loads]),
+    h("td", {}, parts(skill.skill)[0], h("small", {}, parts(skill.skill)[1])), cells([skill.offered, skill.ignored, skill.found, skill.loads]),
     h("td", { class: "bar-cell" }, h("div", { class: "split" },
       h("i", { style: `width:${(100 * skill.loads) / widest}%;background:var(--c1)` }),
       h("i", { style: `width:${(100 * skill.ignored) / widest}%;background:var(--c2)` }))))));
@@ -60,7 +61,7 @@
 
   const never = library && library.never_read.length ? card("", "Never read",
     `${count(library.never_read.length)} of ${plural(library.skills, "skill", "skills")}.`,
-    h("div", { class: "chips" }, library.never_read.slice(0, MOST).map((id) => h("span", { class: "chip" }, id)),
+    h("div", { class: "chips" }, library.never_read.slice(0, MOST).map((id) => h("span", { class: "chip", title: id }, parts(id)[0])),
       library.never_read.length > MOST ? h("span", { class: "soft small" }, `and ${count(library.never_read.length - MOST)} more`) : null)) : null;
 
   document.querySelector("main").replaceChildren(...[
