@@ -288,6 +288,32 @@ def test_a_folder_that_goes_away(example_skills, tmp_path, warnings_of):
     assert len(warnings_of()) == 1
 
 
+def test_what_nobody_thought_of_loses_one_batch(path, monkeypatch, warnings_of):
+    write = EventStore.write
+
+    def fails(self, rows):
+        monkeypatch.setattr(EventStore, "write", write)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(EventStore, "write", fails)
+    writer = EventWriter(EventSettings(path))
+    for at in range(3):
+        writer.put(row(at=float(at)))
+        assert writer.flush()
+    writer.close()
+    assert count(path) >= 2
+    assert warnings_of() == [
+        f"events are lost, {path}: ZeroDivisionError(); further losses are not logged"
+    ]
+
+
+def test_texts_that_have_no_bytes(example_skills, path, warnings_of):
+    with SkillCue(example_skills, mode="bm25", events=EventSettings(path, text=True)) as cue:
+        cue.lookup("pdf \ud800 form", run_context={"thread_id": "\udcff"})
+    (event,) = read_events(path)
+    assert (event.text, len(event.session), warnings_of()) == ("pdf ? form", 16, [])
+
+
 def test_after_close_a_call_begins_anew(example_skills, path):
     cue = SkillCue(example_skills, mode="bm25", events=path)
     cue.lookup("pdf")

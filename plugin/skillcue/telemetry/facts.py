@@ -164,4 +164,11 @@ def _missed(query: Query, ranking: Ranking) -> str | None:
 
 
 def _known(told: Mapping[str, Any]) -> Facts:
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: _encodable(value) for name, value in told.items() if value is not None}
+
+
+def _encodable(value: Any) -> Any:
+    """Texts without lone surrogates, which file names and models bring and no store takes."""
+    if isinstance(value, tuple):
+        return tuple(map(_encodable, value))
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

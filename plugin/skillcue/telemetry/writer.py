@@ -6,7 +6,6 @@ import atexit
 import logging
 import os
 import queue
-import sqlite3
 import threading
 import weakref
 
@@ -103,7 +102,7 @@ class EventWriter:
                     self._settings.file, self._settings.max_bytes, self._settings.max_age_days
                 )
                 store.write(rows)
-            except (sqlite3.Error, OSError) as error:
+            except Exception as error:  # noqa: BLE001  # a thread that ends would lose all that comes
                 self._lost(repr(error))
             for item in batch:
                 if isinstance(item, threading.Event):
