@@ -107,6 +107,13 @@ def test_equal_words_in_two_conversations_are_two_turns():
     assert stats.skills == (SkillStats("a", offered=2, loaded_after=1, loads=1),)
 
 
+def test_a_load_that_names_no_conversation_is_of_the_one_that_has_its_turn():
+    alone = [turn(1, "t", "a"), load(2, "t", "a", session="")]
+    assert sum_up(alone).modes[0].followed == 1
+    other = Event(1, "turn", "s2", "t", "m", "offer", ("a",))
+    assert [m.followed for m in sum_up([*alone, other]).modes if m.decided] == [0]
+
+
 def test_lookups_that_gave_nothing():
     stats = sum_up(
         [

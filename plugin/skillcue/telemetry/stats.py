@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from skillcue.telemetry.reading import Event
 from skillcue_hooks.language import Usage
@@ -147,6 +147,7 @@ def sum_up(events: Sequence[Event]) -> Stats:
     Args:
         events: Oldest first.
     """
+    events = _with_sessions(events)
     decided = {_key(event): event for event in events if event.kind == "turn" and event.turn}
     read: dict[Key, set[str]] = defaultdict(set)
     for event in events:
@@ -165,6 +166,19 @@ def sum_up(events: Sequence[Event]) -> Stats:
         loads_elsewhere=sum(map(_is_skill, elsewhere)),
         tokens_elsewhere=sum(event.tokens for event in elsewhere),
     )
+
+
+def _with_sessions(events: Sequence[Event]) -> list[Event]:
+    """A call that named no conversation is of the only one that has its turn."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.session and event.turn:
+            known[event.turn].add(event.session)
+    alone = {turn: min(sessions) for turn, sessions in known.items() if len(sessions) == 1}
+    return [
+        event if event.session else replace(event, session=alone.get(event.turn, ""))
+        for event in events
+    ]
 
 
 def _key(event: Event) -> Key:
