@@ -25,6 +25,7 @@ COMMANDS = (
     "eval",
     "calibrate",
     "cost",
+    "stats",
     "index",
     "augment",
     "export-pairs",
