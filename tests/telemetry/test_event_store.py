@@ -255,6 +255,7 @@ def _damaged(path):
 
 
 def _newer(path):
+    EventStore(path, LEAST_BYTES, 1).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
 
@@ -273,6 +274,8 @@ def test_a_file_that_cannot_be_used_is_said_once(example_skills, path, spoil, wa
             everything(cue)
             cue._events.flush()
     assert len(warnings_of()) == 1 and "events are lost" in warnings_of()[0]
+    if spoil is _newer:  # a later version may mean something else by the same columns
+        assert count(path) == 0
     if spoil is _damaged:
         assert path.read_bytes() == before
     with pytest.raises(ConfigurationError, match="cannot be read"):
