@@ -90,11 +90,13 @@ class ToolAnswer:
         text: What the model reads.
         data: The same as small plain data, for programs.
         error: The call did not do what was asked.
+        ranking: What a lookup found, for programs in the same process.
     """
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
     error: bool = False
+    ranking: Ranking | None = field(default=None, repr=False)
 
 
 class PullTools:
@@ -243,7 +245,8 @@ class PullTools:
         if not ranking.hits:
             more = "no further skill matches" if skip else "no skill in the library matches"
             cure = "Try other words for the task, or go on without a skill."
-            return ToolAnswer(f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}", data)
+            said = f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}"
+            return ToolAnswer(said, data, ranking=ranking)
         snapshot = self._cue.snapshot()
         lines = [f"{_found(ranking)}{remark}, best first:"]
         lines += [f"{hit.rank}. {_line(hit.skill, snapshot)}" for hit in ranking.hits]
@@ -253,7 +256,7 @@ class PullTools:
         lines.append(f"Read one with {self.load_name}.")
         if ranking.degraded:
             lines.append(f"(quick answer: {escape(ranking.degraded)})")
-        return ToolAnswer("\n".join(lines), data)
+        return ToolAnswer("\n".join(lines), data, ranking=ranking)
 
     def _load(
         self,

@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     _index(commands)
     _augment(commands)
     _export_pairs(commands)
+    _serve(commands)
     _plugins(commands)
     return parser
 
@@ -375,9 +376,7 @@ def _eval_output(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="show a bar on a terminal",
     )
-    parser.add_argument(
-        "--traceback", action="store_true", help="print the traceback of an error as well"
-    )
+    _traceback_option(parser)
 
 
 def _calibrate(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -579,6 +578,48 @@ examples/fine_tune/ trains a bi-encoder on the file.
     )
 
 
+def _serve(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "serve",
+        "be an MCP server, for any client that speaks the Model Context Protocol",
+        """\
+  skillcue serve --skills ~/my-skills --cache ~/.cache/skillcue
+  skillcue serve --skills ~/my-skills --transport http --port 8000
+
+Over stdio a client starts it, talks to it, and ends it. Over HTTP it answers at
+http://127.0.0.1:8000/mcp until Ctrl-C. A client names another mode with the header X-Skill-Method,
+or with skillcue/method in the _meta of a request.
+""",
+    )
+    parser.add_argument("--skills", action="append", metavar="FOLDER", help=_SKILLS_HELP)
+    _traceback_option(parser)
+    _retrieval_options(parser)
+    parser.add_argument(
+        "--transport",
+        choices=("stdio", "http"),
+        default="stdio",
+        help="how clients reach it (default: stdio)",
+    )
+    http = parser.add_argument_group("http")
+    http.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on (default: 127.0.0.1, this machine only)",
+    )
+    http.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="0 for any free one (default: 8000)"
+    )
+    http.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another host name under which clients may ask; may be repeated",
+    )
+
+
 def _plugins(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
@@ -666,6 +707,10 @@ def _model_options(parser: argparse.ArgumentParser, use: str, *, required: bool 
 
 def _common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    _traceback_option(parser)
+
+
+def _traceback_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--traceback", action="store_true", help="print the traceback of an error as well"
     )

@@ -1,0 +1,167 @@
+"""``skillcue serve``: the library as an MCP server, over stdio or streamable HTTP.
+
+Over stdio, standard output belongs to the protocol; notes and warnings go to standard error. The
+library is read and indexed in the background, so that a client never waits for its handshake.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from skillcue.commands.language_model import open_model
+from skillcue.commands.library import RETRIEVAL_OPTIONS, Opened, named_sources
+from skillcue.commands.messages import print_note
+from skillcue.facade import SkillCue
+from skillcue_hooks.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.transport_security import TransportSecuritySettings
+
+__all__ = ["run"]
+
+PATH = "/mcp"
+"""Where the HTTP server answers."""
+SHUTDOWN_S = 3
+"""Seconds that open HTTP connections have to end."""
+CLOSE_S = 5.0
+"""Seconds that the indexing thread has to end."""
+
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_ANY_ADDRESS = ("0.0.0.0", "::")
+
+log = logging.getLogger("skillcue.mcp")
+
+
+def run(args: Namespace) -> int:
+    """Serve until the client or the operator ends it."""
+    from skillcue.mcp import skill_server  # raises where the extra is missing
+
+    with _library(args) as library:
+        server = skill_server(library.cue)
+        if args.transport == "stdio":
+            _serve_stdio(server)
+        else:
+            _serve_http(server, args, library.where)
+    return 0
+
+
+@contextmanager
+def _library(args: Namespace) -> Iterator[Opened]:
+    """The library, getting ready in a thread of its own.
+
+    Raises:
+        LibraryNotFoundError: A folder does not exist, or none was named and none is there.
+        UnknownModeError: ``args.mode`` is not registered.
+        ConfigurationError: Another option does not fit.
+    """
+    named = named_sources(args.skills)
+    given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value}
+    cue = SkillCue(named, llm=open_model(args.llm, args.price), **options)
+    library = Opened(cue, ", ".join(named))
+    thread = threading.Thread(target=_get_ready, args=(library,), daemon=True)
+    thread.start()
+    with cue:
+        yield library
+    thread.join(CLOSE_S)
+
+
+def _get_ready(library: Opened) -> None:
+    try:
+        library.note_problems()
+        library.cue.wait_ready()
+    except Exception as error:  # noqa: BLE001  # requests say it again, to those who ask
+        log.warning("the library is not ready: %s", error)
+
+
+def _serve_stdio(server: MCPServer[Any]) -> None:
+    import anyio
+
+    async def serve() -> None:
+        async with anyio.create_task_group() as tasks:
+            if sys.platform != "win32":  # where signals end the process anyway
+                tasks.start_soon(_exit_on_signal)
+            await server.run_stdio_async()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(serve)
+
+
+async def _exit_on_signal() -> None:
+    """End at once: the thread that waits for standard input cannot be woken.
+
+    Nothing is lost by it. Answers are flushed one by one, and what is on disk survives kills.
+    """
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            os._exit(0 if number == signal.SIGTERM else 130)
+
+
+def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> None:
+    import uvicorn
+
+    listener = _listen(args.host, args.port)
+    address, port = listener.getsockname()[:2]
+    names = [_in_url(name) for name in (args.host, *args.allow_host) if name not in _ANY_ADDRESS]
+    if not ipaddress.ip_address(address).is_loopback:
+        print_note(
+            f"{args.host} can be reached from other machines, and whoever reaches it may read "
+            f"all of {where}.",
+            "Put it behind something that asks who is there, or leave out --host.",
+        )
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=_guard([*names, *_LOOPBACK_NAMES])
+    )
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=SHUTDOWN_S
+    )
+    # uvicorn shuts down in order and then raises the signal again, which is no failure here.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    print_note(f"Serving {where} at http://{_in_url(str(address))}:{port}{PATH}")
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens already, so that nobody can come too early.
+
+    Raises:
+        ConfigurationError: The address is not one of this machine, or is taken.
+    """
+    if not 0 <= port <= 65_535:
+        raise ConfigurationError(
+            f"--port is {port}.", "Ports count from 0 (any free one) to 65535."
+        )
+    try:
+        family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot listen on {host} port {port}: {error.strerror or error}.",
+            "Name another port with --port, 0 for any free one.",
+        ) from error
+
+
+def _guard(names: list[str]) -> TransportSecuritySettings:
+    """Requests that a web page sends under another host name are refused (DNS rebinding)."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    hosts = [form for name in names for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
