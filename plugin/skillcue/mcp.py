@@ -67,6 +67,7 @@ def skill_server(
     ours: dict[str, Any] = {
         "instructions": system_nudge(lookup, load),
         "version": __version__,
+        "subscriptions": False,  # nobody is told of edits; a request sees them
         **options,
         "tools": [*tools, *(options.get("tools") or ())],
         "extensions": [SkillsExtension(resources), *(options.get("extensions") or ())],

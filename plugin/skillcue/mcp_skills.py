@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -29,14 +29,8 @@ from mcp_types import (
 )
 from pydantic import BaseModel, Field
 
-from skillcue.mcp_catalog import (
-    SCHEME,
-    Child,
-    FileContent,
-    PublishedSkill,
-    SkillCatalog,
-    UnknownUri,
-)
+from skillcue.mcp_catalog import SCHEME, FileContent, SkillCatalog, UnknownUriError
+from skillcue.mcp_published import Child, PublishedSkill
 from skillcue.mcp_request import RunContext, policy_values
 from skillcue_hooks.errors import ConfigurationError
 
@@ -48,7 +42,6 @@ TRUST_META = "skillcue/trust"
 FOLDER_TYPE = "inode/directory"
 """MIME type of a folder; of the extension."""
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 log = logging.getLogger("skillcue.mcp")
@@ -154,7 +147,7 @@ class SkillResources:
         try:
             seen = await policy_values(self._run_context, request)
             return await anyio.to_thread.run_sync(call, uri, seen, abandon_on_cancel=True)
-        except UnknownUri:
+        except UnknownUriError:
             raise MCPError(INVALID_PARAMS, f"Nothing is served at {uri[:200]}") from None
         except ConfigurationError as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from None

@@ -1,0 +1,162 @@
+"""``skillcue serve --transport http``, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import signal
+import socket
+import subprocess
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from support.mcp_clients import WAIT_S, Served, command, environment, serving, text_of
+
+from skillcue.mcp import MODE_HEADER, MODE_META
+
+QUERY = {"query": "merge two pdf files", "k": 1}
+
+
+def post(served: Served, body: Any, **headers: str) -> tuple[int, str]:
+    """One POST with exactly these headers."""
+    where = urlsplit(served.url)
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=WAIT_S)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    try:
+        connection.request(
+            "POST",
+            where.path,
+            data,
+            {**usual, **{k.replace("_", "-"): v for k, v in headers.items()}},
+        )
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-11-25", "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("handshake", ["auto", "legacy"])
+async def test_header_meta_and_argument_choose_the_mode(served, handshake):
+    async with httpx2.AsyncClient(headers={MODE_HEADER: "hybrid"}) as web:
+        transport = streamable_http_client(served.url, http_client=web)
+        async with Client(transport, mode=handshake) as client:
+            modes = [
+                (await client.call_tool("skill_lookup", arguments, meta=meta)).structured_content
+                for arguments, meta in [
+                    (QUERY, None),
+                    (QUERY, {MODE_META: "dense"}),
+                    ({**QUERY, "mode": "bm25"}, {MODE_META: "dense"}),
+                ]
+            ]
+    assert [found["mode"] for found in modes] == ["hybrid", "dense", "bm25"]
+    assert {found["hits"][0]["name"] for found in modes} == {"pdf-merge-split"}
+
+
+async def test_a_header_with_an_unknown_mode_is_a_tool_error(served):
+    async with httpx2.AsyncClient(headers={MODE_HEADER: "magic"}) as web:
+        async with Client(streamable_http_client(served.url, http_client=web)) as client:
+            answer = await client.call_tool("skill_lookup", QUERY)
+            listed = await client.call_tool("skill_list")
+    assert answer.is_error is True
+    assert "Unknown skill mode 'magic'. Available modes: bm25" in text_of(answer)
+    assert listed.is_error is False
+
+
+async def test_twenty_calls_at_once_from_four_clients(served):
+    async def client_of(mode: str) -> list[Any]:
+        async with Client(served.url) as client:
+            calls = (client.call_tool("skill_lookup", {**QUERY, "mode": mode}) for _ in range(5))
+            return await asyncio.gather(*calls)
+
+    answers = await asyncio.gather(*map(client_of, ("bm25", "dense", "hybrid", "skillsight")))
+    found = [answer.structured_content for several in answers for answer in several]
+    assert [item["mode"] for item in found] == [
+        mode for mode in ("bm25", "dense", "hybrid", "skillsight") for _ in range(5)
+    ]
+    assert {item["hits"][0]["name"] for item in found} == {"pdf-merge-split"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example:80"}, 421),
+        ({"Host": "localhost:1234"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:6274"}, 200),
+    ],
+)
+def test_pages_of_other_hosts_are_refused(served, headers, status):
+    assert post(served, PING, **headers)[0] == status
+
+
+def test_the_guard_can_be_told_another_name(example_skills):
+    options = ("--skills", example_skills, "--mode", "bm25", "--allow-host", "skills.test")
+    with serving(*options) as served:
+        assert post(served, PING, Host="skills.test")[0] == 200
+        assert post(served, PING, Host="skills.test:8443", Origin="https://skills.test")[0] == 200
+        assert post(served, PING, Host="other.test")[0] == 421
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"x" * 5_000_000])
+def test_a_hostile_body_is_refused_and_the_next_request_answered(served, body):
+    status, text = post(served, body)
+    assert 400 <= status < 500
+    assert "Traceback" not in text
+    assert post(served, PING)[0] == 200
+
+
+def test_sigterm_ends_it_cleanly_with_a_client_that_listens(served):
+    where = urlsplit(served.url)
+    with socket.create_connection((where.hostname, where.port), timeout=WAIT_S) as open_stream:
+        open_stream.sendall(b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
+        code, out, err = served.stop()
+    assert (code, out) == (0, "")
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_ends_it(served):
+    served.process.send_signal(signal.SIGINT)
+    out, err = served.process.communicate(timeout=WAIT_S)
+    assert (served.process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+
+
+def test_it_listens_on_this_machine_only_unless_told_otherwise(served):
+    assert urlsplit(served.url).hostname == "127.0.0.1"
+    assert urlsplit(served.url).path == "/mcp"
+
+
+def test_another_address_is_a_warning_and_keeps_the_guard(example_skills):
+    with serving("--skills", example_skills, "--mode", "bm25", "--host", "0.0.0.0") as served:
+        port = urlsplit(served.url).port
+        local = Served(f"http://127.0.0.1:{port}/mcp", served.process)
+        assert post(local, PING)[0] == 200
+        assert post(local, PING, Host="evil.example")[0] == 421
+    process = subprocess.run(
+        command("--skills", example_skills, "--transport", "http", "--host", "0.0.0.0",
+                "--port", str(port_taken(socket.create_server(("0.0.0.0", 0))))),
+        env=environment(), capture_output=True, text=True, timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    assert process.returncode == 2
+
+
+def port_taken(listener: socket.socket) -> int:
+    taken.append(listener)
+    return int(listener.getsockname()[1])
+
+
+taken: list[socket.socket] = []

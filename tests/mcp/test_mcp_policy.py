@@ -1,0 +1,171 @@
+"""Who may see what over MCP: only what the application says counts, and it holds everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from conftest import write_skill
+from mcp import Client, MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from support.mcp_clients import text_of
+from support.policies import Policy
+
+from skillcue import SkillCue
+from skillcue.mcp import skill_server
+
+SECRET = "merger-plan"
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return Policy()
+
+
+@pytest.fixture
+def guarded(tmp_path, policy):
+    write_skill(tmp_path, SECRET, "Plan the merger of companies.", "Project Falcon.\n")
+    write_skill(tmp_path, "tea", "Brew tea, not companies.", "Use water.\n")
+    with SkillCue(tmp_path, mode="bm25", plugins=[policy]) as cue:
+        yield cue
+
+
+def hide(request: Any) -> dict[str, Any]:
+    return {"hide": [SECRET]}
+
+
+async def everything(client: Client) -> str:
+    """All that a client can get to know, as one text."""
+    said = []
+    for tool, arguments in [
+        ("skill_lookup", {"query": "plan the merger of companies", "k": 20}),
+        ("skill_list", {}),
+        ("skill_load", {"name": SECRET}),
+        ("skill_load", {"name": f"{SECRET}@{SECRET}"}),
+        ("skill_load", {"name": "merger"}),
+    ]:
+        answer = await client.call_tool(tool, arguments)
+        said.append(f"{text_of(answer)} {answer.structured_content}".replace(f"{arguments}", ""))
+    said.append(str((await client.list_resources()).resources))
+    said.append(str((await client.list_resource_templates()).resource_templates))
+    return "\n".join(said)
+
+
+def echoed(text: str) -> str:
+    """Without the name that the client itself has sent, which an error repeats."""
+    return text.replace(f"'{SECRET}'", "").replace(f"'{SECRET}@{SECRET}'", "")
+
+
+async def test_a_hidden_skill_is_in_no_answer(guarded):
+    async with Client(skill_server(guarded, run_context=hide)) as client:
+        said = echoed(await everything(client))
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(f"skill://{SECRET}/SKILL.md")
+        with pytest.raises(MCPError) as unknown:
+            await client.read_resource("skill://nothing/SKILL.md")
+    assert "tea" in said
+    assert SECRET not in said
+    assert "Falcon" not in said
+    assert caught.value.error.code == unknown.value.error.code == INVALID_PARAMS
+    assert str(caught.value).replace(SECRET, "nothing") == str(unknown.value)
+
+
+async def test_the_same_client_sees_it_when_the_policy_allows_it(guarded):
+    async with Client(skill_server(guarded)) as client:
+        said = await everything(client)
+        read = await client.read_resource(f"skill://{SECRET}/SKILL.md")
+    assert SECRET in said
+    assert "Falcon" in said
+    assert "Falcon" in read.contents[0].text
+
+
+async def test_the_extension_keeps_to_the_policy(guarded):
+    fastmcp = pytest.importorskip("fastmcp")
+    from fastmcp.skills.client import SkillsClientExtension
+
+    server = skill_server(guarded, run_context=hide)
+    async with fastmcp.Client(server, extensions=[SkillsClientExtension()]) as client:
+        assert [entry.uri for entry in await client.list_skills()] == ["skill://tea/SKILL.md"]
+        with pytest.raises(MCPError, match="Nothing is served"):
+            await client.get_skill(f"skill://{SECRET}/SKILL.md")
+
+
+async def test_nothing_that_a_client_sends_is_taken_for_who_it_is(guarded, policy):
+    claims = {"hide": [], "user": "admin", "team": "board", "skillcue/run_context": {"a": 1}}
+    async with Client(skill_server(guarded)) as client:
+        await client.call_tool("skill_lookup", {"query": "tea"}, meta=claims)
+        await client.call_tool("skill_load", {"name": "tea", "run_context": claims}, meta=claims)
+        await client.read_resource("skill://tea/SKILL.md")
+    assert policy.contexts
+    assert all(context == {} for context in policy.contexts)
+
+
+async def test_run_context_is_given_the_request_and_may_be_async(guarded, policy):
+    async def team(request: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"method": request.method, "hide": [SECRET]}
+
+    async with Client(skill_server(guarded, run_context=team)) as client:
+        await client.call_tool("skill_list")
+        await client.list_resources()
+        await client.read_resource("skill://tea/SKILL.md")
+    seen = {context["method"] for context in policy.contexts}
+    assert seen == {"tools/call", "resources/list", "resources/read"}
+
+
+async def test_two_tenants_of_one_library_do_not_see_each_others_answers(guarded):
+    whole, part = skill_server(guarded), skill_server(guarded, run_context=hide)
+    async with Client(whole) as one, Client(part) as other:
+        for _ in range(3):  # whatever is cached by now
+            query = {"query": "plan the merger of companies"}
+            mine, theirs = await asyncio.gather(
+                one.call_tool("skill_lookup", query), other.call_tool("skill_lookup", query)
+            )
+            assert SECRET in text_of(mine)
+            assert SECRET not in text_of(theirs)
+            assert len((await one.list_resources()).resources) == 2
+            assert len((await other.list_resources()).resources) == 1
+
+
+@pytest.mark.parametrize("wrong", [lambda request: 1 / 0, lambda request: "admin"])
+async def test_when_it_is_not_known_who_asks_nothing_is_shown(guarded, wrong, caplog):
+    async with Client(skill_server(guarded, run_context=wrong)) as client:
+        for tool, arguments in [
+            ("skill_lookup", {"query": "tea"}),
+            ("skill_load", {"name": "tea"}),
+            ("skill_list", {}),
+        ]:
+            answer = await client.call_tool(tool, arguments)
+            assert answer.is_error is True
+            assert text_of(answer) == "Error: It is not known who is asking. Tell the operator."
+        for call in (client.list_resources(), client.read_resource("skill://tea/SKILL.md")):
+            with pytest.raises(MCPError, match="not known who is asking") as caught:
+                await call
+            assert caught.value.error.code == INTERNAL_ERROR
+    assert "run_context" in caplog.text
+
+
+async def test_a_policy_that_fails_hides_everything(guarded, policy):
+    policy.error = lambda skill: RuntimeError("no database")
+    async with Client(skill_server(guarded)) as client:
+        assert "holds no skill" in text_of(await client.call_tool("skill_list"))
+        assert (await client.list_resources()).resources == []
+        with pytest.raises(MCPError):
+            await client.read_resource("skill://tea/SKILL.md")
+
+
+async def test_files_of_a_hidden_skill_inside_another_are_hidden(tmp_path):
+    outer = write_skill(tmp_path / "lib", "outer", "The outer skill.").parent
+    write_skill(outer, "inner", "The inner skill.", "Project Falcon.\n")
+    sources = [tmp_path / "lib", outer / "inner"]
+    with SkillCue(sources, mode="bm25", plugins=[Policy("inner")]) as cue:
+        async with Client(skill_server(cue)) as client:
+            (only,) = (await client.list_resources()).resources
+            assert str(only.uri) == "skill://outer/SKILL.md"
+            with pytest.raises(MCPError):
+                await client.read_resource("skill://outer/inner/SKILL.md")
+    with SkillCue(sources, mode="bm25") as cue:
+        async with Client(skill_server(cue)) as client:
+            read = await client.read_resource("skill://outer/inner/SKILL.md")
+    assert "Falcon" in read.contents[0].text
