@@ -24,8 +24,8 @@ def cue(example_skills: Path) -> Iterator[SkillCue]:
         yield cue
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def served(example_skills: Path) -> Iterator[Served]:
-    """``skillcue serve --transport http`` as a process, on a free port."""
+    """``skillcue serve --transport http`` as a process, on a free port, for tests that let it run."""
     with serving("--skills", example_skills, "--mode", "bm25") as served:
         yield served

@@ -6,14 +6,22 @@ import asyncio
 import sys
 from typing import Any
 
+import httpx2
 import pytest
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*beta:Warning")
 
 QUESTION = "Merge these two pdf files"
 
 
 # LangChain
+
+
+def langchain_adapter(target: Any) -> Any:
+    """`MCPAdapter`, without the warning that it is young."""
+    api = pytest.importorskip("langchain_core._api")
+    pytest.importorskip("fastmcp")
+    with api.suppress_langchain_beta_warning():
+        from langchain.mcp import MCPAdapter
+    return MCPAdapter(target)
 
 
 def langchain_model() -> Any:
@@ -43,12 +51,11 @@ def text_of(message: Any) -> str:
 
 
 async def test_a_langchain_agent_over_http_with_a_header(served):
-    langchain_mcp = pytest.importorskip("langchain.mcp")
     fastmcp = pytest.importorskip("fastmcp")
     from fastmcp.client.transports import StreamableHttpTransport
 
     transport = StreamableHttpTransport(served.url, headers={"X-Skill-Method": "dense"})
-    messages = await run_langchain_agent(langchain_mcp.MCPAdapter(fastmcp.Client(transport)))
+    messages = await run_langchain_agent(langchain_adapter(fastmcp.Client(transport)))
     lookup, load = (message for message in messages if message.type == "tool")
     assert "1. pdf-merge-split:" in text_of(lookup)
     assert "dense" in str(lookup.artifact)  # the structured content, from the header's mode
@@ -58,16 +65,14 @@ async def test_a_langchain_agent_over_http_with_a_header(served):
 
 
 async def test_a_langchain_agent_in_one_process(cue):
-    langchain_mcp = pytest.importorskip("langchain.mcp")
     from skillcue.mcp import skill_server
 
-    messages = await run_langchain_agent(langchain_mcp.MCPAdapter(skill_server(cue)))
+    messages = await run_langchain_agent(langchain_adapter(skill_server(cue)))
     assert [message.type for message in messages] == ["human", "ai", "tool", "ai", "tool", "ai"]
     assert "bm25" in str(messages[2].artifact)
 
 
 async def test_a_wrong_name_is_a_tool_message_that_the_model_can_act_on(cue):
-    langchain_mcp = pytest.importorskip("langchain.mcp")
     models = pytest.importorskip("support.langchain_models")
     from langchain.agents import create_agent
 
@@ -76,7 +81,7 @@ async def test_a_wrong_name_is_a_tool_message_that_the_model_can_act_on(cue):
     model = models.StrictChatModel(
         script=[models.call("skill_load", name="pdf-merge-splitt"), "ok"]
     )
-    async with langchain_mcp.MCPAdapter(skill_server(cue)) as adapter:
+    async with langchain_adapter(skill_server(cue)) as adapter:
         agent = create_agent(model, tools=await adapter.list_tools())
         state = await agent.ainvoke({"messages": [{"role": "user", "content": QUESTION}]})
     (answer,) = (message for message in state["messages"] if message.type == "tool")
@@ -109,8 +114,9 @@ async def run_llamaindex_agent(client: Any) -> tuple[str, list[Any]]:
 
 async def test_a_llamaindex_agent_over_http(served):
     tools_mcp = pytest.importorskip("llama_index.tools.mcp")
-    client = tools_mcp.BasicMCPClient(served.url, headers={"X-Skill-Method": "dense"})
-    said, (lookup, load) = await run_llamaindex_agent(client)
+    async with httpx2.AsyncClient(headers={"X-Skill-Method": "dense"}) as web:
+        client = tools_mcp.BasicMCPClient(served.url, http_client=web)
+        said, (lookup, load) = await run_llamaindex_agent(client)
     assert said == "merged"
     assert "1. pdf-merge-split:" in str(lookup.tool_output.content)
     assert lookup.tool_output.raw_output.structured_content["mode"] == "dense"

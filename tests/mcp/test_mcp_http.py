@@ -64,10 +64,12 @@ async def test_header_meta_and_argument_choose_the_mode(served, handshake):
 
 
 async def test_a_header_with_an_unknown_mode_is_a_tool_error(served):
-    async with httpx2.AsyncClient(headers={MODE_HEADER: "magic"}) as web:
-        async with Client(streamable_http_client(served.url, http_client=web)) as client:
-            answer = await client.call_tool("skill_lookup", QUERY)
-            listed = await client.call_tool("skill_list")
+    async with (
+        httpx2.AsyncClient(headers={MODE_HEADER: "magic"}) as web,
+        Client(streamable_http_client(served.url, http_client=web)) as client,
+    ):
+        answer = await client.call_tool("skill_lookup", QUERY)
+        listed = await client.call_tool("skill_list")
     assert answer.is_error is True
     assert "Unknown skill mode 'magic'. Available modes: bm25" in text_of(answer)
     assert listed.is_error is False
@@ -119,44 +121,45 @@ def test_a_hostile_body_is_refused_and_the_next_request_answered(served, body):
     assert post(served, PING)[0] == 200
 
 
-def test_sigterm_ends_it_cleanly_with_a_client_that_listens(served):
-    where = urlsplit(served.url)
-    with socket.create_connection((where.hostname, where.port), timeout=WAIT_S) as open_stream:
-        open_stream.sendall(b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
-        code, out, err = served.stop()
-    assert (code, out) == (0, "")
-    assert "Traceback" not in err
-
-
-def test_ctrl_c_ends_it(served):
-    served.process.send_signal(signal.SIGINT)
-    out, err = served.process.communicate(timeout=WAIT_S)
-    assert (served.process.returncode, out) == (130, "")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_in_order_though_a_client_is_still_there(example_skills, number, code):
+    with serving("--skills", example_skills, "--mode", "bm25") as served:
+        where = urlsplit(served.url)
+        with socket.create_connection((where.hostname, where.port), timeout=WAIT_S) as half:
+            half.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\n")
+            served.process.send_signal(number)
+            out, err = served.process.communicate(timeout=WAIT_S)
+    assert (served.process.returncode, out) == (code, "")
     assert "Traceback" not in err
 
 
 def test_it_listens_on_this_machine_only_unless_told_otherwise(served):
+    assert "whoever reaches it" not in served.said
     assert urlsplit(served.url).hostname == "127.0.0.1"
     assert urlsplit(served.url).path == "/mcp"
 
 
 def test_another_address_is_a_warning_and_keeps_the_guard(example_skills):
     with serving("--skills", example_skills, "--mode", "bm25", "--host", "0.0.0.0") as served:
+        assert "whoever reaches it may read" in served.said
         port = urlsplit(served.url).port
-        local = Served(f"http://127.0.0.1:{port}/mcp", served.process)
+        local = Served(f"http://127.0.0.1:{port}/mcp", served.process, "")
         assert post(local, PING)[0] == 200
         assert post(local, PING, Host="evil.example")[0] == 421
-    process = subprocess.run(
-        command("--skills", example_skills, "--transport", "http", "--host", "0.0.0.0",
-                "--port", str(port_taken(socket.create_server(("0.0.0.0", 0))))),
-        env=environment(), capture_output=True, text=True, timeout=WAIT_S, check=False,
-    )  # fmt: skip
-    assert process.returncode == 2
 
 
-def port_taken(listener: socket.socket) -> int:
-    taken.append(listener)
-    return int(listener.getsockname()[1])
-
-
-taken: list[socket.socket] = []
+def test_a_port_that_is_taken_is_an_error_with_the_cure(example_skills):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        options = ("--skills", example_skills, "--transport", "http", "--port", port)
+        done = subprocess.run(
+            command(*options),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
+    assert "--port" in done.stderr

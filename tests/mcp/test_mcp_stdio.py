@@ -151,7 +151,7 @@ def test_broken_lines_do_not_end_it(example_skills):
         (["--skills", ".", "--mode", "refine"], "needs a language model"),
         (["--skills", ".", "--port", "99999", "--transport", "http"], "--port is 99999"),
         (["--skills", ".", "--host", "203.0.113.9", "--transport", "http"], "Cannot listen on"),
-        (["--skills", "", "--transport", "http"], "--skills is empty"),
+        (["--skills", ""], "is no skill source"),
     ],
 )
 def test_a_wrong_set_up_ends_with_the_cure_before_anything_is_served(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,16 +34,11 @@ def text_of(result: Any) -> str:
 
 @dataclass
 class Served:
-    """A server over HTTP."""
+    """A server over HTTP, and what it said on standard error before it served."""
 
     url: str
     process: subprocess.Popen[str]
-
-    def stop(self) -> tuple[int, str, str]:
-        """SIGTERM; the exit code and what else was printed."""
-        self.process.send_signal(signal.SIGTERM)
-        out, err = self.process.communicate(timeout=WAIT_S)
-        return self.process.returncode, out, err
+    said: str
 
 
 @contextlib.contextmanager
@@ -64,7 +58,7 @@ def serving(*arguments: object) -> Iterator[Served]:
         for line in process.stderr:
             said += line
             if line.startswith("note: Serving"):
-                yield Served(line.split()[-1], process)
+                yield Served(line.split()[-1], process, said)
                 return
         raise AssertionError(f"it does not serve: {said}")
     finally:

@@ -25,6 +25,7 @@ from skillcue.facade import SkillCue
 from skillcue_hooks.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import uvicorn
     from mcp.server.mcpserver import MCPServer
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -49,10 +50,9 @@ def run(args: Namespace) -> int:
 
     with _library(args) as library:
         server = skill_server(library.cue)
-        if args.transport == "stdio":
-            _serve_stdio(server)
-        else:
-            _serve_http(server, args, library.where)
+        if args.transport == "http":
+            return _serve_http(server, args, library.where)
+        _serve_stdio(server)
     return 0
 
 
@@ -110,7 +110,7 @@ async def _exit_on_signal() -> None:
             os._exit(0 if number == signal.SIGTERM else 130)
 
 
-def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> None:
+def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> int:
     import uvicorn
 
     listener = _listen(args.host, args.port)
@@ -128,10 +128,28 @@ def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> None:
     config = uvicorn.Config(
         app, log_config=None, access_log=False, timeout_graceful_shutdown=SHUTDOWN_S
     )
-    # uvicorn shuts down in order and then raises the signal again, which is no failure here.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    web = uvicorn.Server(config)
+    stopped = _stop_on_signals(web)
     print_note(f"Serving {where} at http://{_in_url(str(address))}:{port}{PATH}")
-    uvicorn.Server(config).run(sockets=[listener])
+    web.run(sockets=[listener])
+    return 128 + signal.SIGINT if signal.SIGINT in stopped else 0
+
+
+def _stop_on_signals(web: uvicorn.Server) -> list[int]:
+    """Shut down in order on a signal; the list holds those that came.
+
+    uvicorn has handlers of its own while it runs. Afterwards it sends the signals again to those
+    that were there before, in the middle of its event loop, where nothing may be raised.
+    """
+    stopped: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        stopped.append(number)
+        web.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return stopped
 
 
 def _listen(host: str, port: int) -> socket.socket:
