@@ -18,9 +18,9 @@ What may be imported, and from where. Names that are not here are internal and m
 are in [Errors](errors.md), hooks in [Hooks](hooks.md), what every parameter of `SkillCue` and of
 the settings means in [Settings](settings.md).
 
-`import skillcue` loads no framework and no numpy. `skillcue.langgraph`, `skillcue.langchain` and
-`skillcue.llamaindex` need their extra and raise `MissingExtraError` with the install line
-otherwise.
+`import skillcue` loads no framework and no numpy. `skillcue.langgraph`, `skillcue.langchain`,
+`skillcue.llamaindex` and `skillcue.mcp` need their extra and raise `MissingExtraError` with the
+install line otherwise.
 """
 
 MODULES: list[tuple[str, str, tuple[str, ...]]] = [
@@ -34,6 +34,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     (
         "skillcue.llamaindex",
         'For LlamaIndex agents and workflows. Needs `pip install "skillcue[llamaindex]"`.',
+        (),
+    ),
+    (
+        "skillcue.mcp",
+        '[Serve skills over MCP](../how-to/serve-over-mcp.md). Needs `pip install "skillcue[mcp]"`.',
         (),
     ),
     ("skillcue.pull", "The pull tools without a framework: what `cue.tools()` gives.", ()),
@@ -113,6 +118,7 @@ IN_DETAIL = {
     "SkillRetriever",
     "SkillToolSpec",
     "skill_mode",
+    "skill_server",
     "skill_tools",
     "with_skills",
 }
@@ -122,6 +128,9 @@ MEANINGS = {
     "__version__": "Version of the installed package.",
     "hookimpl": "Marks a function of a plugin as the implementation of a hook.",
     "hookspec": "Marks a hook specification; plugins do not need it.",
+    "MODE_HEADER": "HTTP header that names the retrieval mode of all requests of a client.",
+    "MODE_META": "Key in the `_meta` of one request that names its retrieval mode.",
+    "RunContext": "A function of the SDK's request that gives what policy plugins see.",
     "TOOL_DESCRIPTIONS": "What the model reads about each tool: `lookup`, `load`, `list`.",
     "SkillCue": "A library of skills, ready to be asked (pull) and to advise (push).",
 }

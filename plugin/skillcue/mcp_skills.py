@@ -11,90 +11,37 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CacheableResult,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParams,
-    Resource,
-)
-from pydantic import BaseModel, Field
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams, Resource
 
 from skillcue.mcp_catalog import SCHEME, FileContent, SkillCatalog, UnknownUriError
 from skillcue.mcp_published import Child, PublishedSkill
 from skillcue.mcp_request import RunContext, policy_values
+from skillcue.mcp_wire import (
+    DirectoryParams,
+    DirectoryResult,
+    GetSkillParams,
+    GetSkillResult,
+    ListSkillsResult,
+    child_resource,
+    skill_entry,
+    skill_resource,
+)
 from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["SkillResources", "SkillsExtension"]
 
 EXTENSION_ID = "io.modelcontextprotocol/skills"
-TRUST_META = "skillcue/trust"
-"""Key in the ``_meta`` of an entry: ``trusted`` or ``untrusted``."""
-FOLDER_TYPE = "inode/directory"
-"""MIME type of a folder; of the extension."""
 
 T = TypeVar("T")
 
 log = logging.getLogger("skillcue.mcp")
-
-
-class SkillFile(BaseModel):
-    """A file of a skill with its digest and size in bytes."""
-
-    uri: str
-    digest: str
-    size: int
-
-
-class SkillEntry(BaseModel):
-    """One skill: where it is, its front matter, all its files."""
-
-    uri: str
-    frontmatter: dict[str, Any]
-    resources: list[SkillFile]
-    meta: dict[str, Any] = Field(serialization_alias="_meta")
-
-
-class ListSkillsResult(PaginatedResult, CacheableResult):
-    """Result of ``skills/list``."""
-
-    skills: list[SkillEntry]
-    result_type: Literal["complete"] = "complete"
-
-
-class GetSkillResult(CacheableResult):
-    """Result of ``skills/get``."""
-
-    skill: SkillEntry
-    result_type: Literal["complete"] = "complete"
-
-
-class DirectoryResult(PaginatedResult):
-    """Result of ``resources/directory/read``."""
-
-    resources: list[Resource]
-    result_type: Literal["complete"] = "complete"
-
-
-class UriParams(RequestParams):
-    """Parameters that name a resource."""
-
-    uri: str
-
-
-class DirectoryParams(PaginatedRequestParams):
-    """Parameters of ``resources/directory/read``."""
-
-    uri: str
 
 
 class SkillResources:
@@ -169,7 +116,7 @@ class SkillResources:
         cursor = (request.params or {}).get("cursor")
         skills, following = await self.page(request, cursor)
         others = [] if cursor else result["resources"]  # registered ones are on the first page
-        added = [_wire(_skill_resource(skill)) for skill in skills]
+        added = [_wire(skill_resource(skill)) for skill in skills]
         return {
             **result,
             "resources": [*others, *added],
@@ -197,7 +144,7 @@ class SkillsExtension(Extension):
         """List, get, and the reading of folders."""
         return (
             MethodBinding("skills/list", PaginatedRequestParams, self._list),
-            MethodBinding("skills/get", UriParams, self._get),
+            MethodBinding("skills/get", GetSkillParams, self._get),
             MethodBinding("resources/directory/read", DirectoryParams, self._children),
         )
 
@@ -205,54 +152,21 @@ class SkillsExtension(Extension):
         self, request: ServerRequestContext[Any, Any], params: PaginatedRequestParams
     ) -> ListSkillsResult:
         skills, cursor = await self._resources.page(request, params.cursor)
-        return ListSkillsResult(skills=_entries(skills), next_cursor=cursor)
+        return ListSkillsResult(skills=[skill_entry(skill) for skill in skills], next_cursor=cursor)
 
     async def _get(
-        self, request: ServerRequestContext[Any, Any], params: UriParams
+        self, request: ServerRequestContext[Any, Any], params: GetSkillParams
     ) -> GetSkillResult:
-        return GetSkillResult(skill=_entry(await self._resources.get(request, params.uri)))
+        return GetSkillResult(skill=skill_entry(await self._resources.get(request, params.uri)))
 
     async def _children(
         self, request: ServerRequestContext[Any, Any], params: DirectoryParams
     ) -> DirectoryResult:
         children = await self._resources.children(request, params.uri)
-        return DirectoryResult(
-            resources=[
-                Resource(uri=child.uri, name=child.name, mime_type=child.mime_type or FOLDER_TYPE)
-                for child in children
-            ]
-        )
+        return DirectoryResult(resources=[child_resource(child) for child in children])
 
 
-def _entries(skills: Iterable[PublishedSkill]) -> list[SkillEntry]:
-    return [_entry(skill) for skill in skills]
-
-
-def _entry(published: PublishedSkill) -> SkillEntry:
-    return SkillEntry(
-        uri=published.uri,
-        frontmatter=dict(published.frontmatter),
-        resources=[SkillFile(uri=f.uri, digest=f.digest, size=f.size) for f in published.files],
-        meta=_meta(published),
-    )
-
-
-def _skill_resource(published: PublishedSkill) -> Resource:
-    return Resource(
-        uri=published.uri,
-        name=published.frontmatter["name"],
-        description=published.frontmatter["description"],
-        mime_type="text/markdown",
-        size=published.files[0].size,
-        _meta=_meta(published),
-    )
-
-
-def _meta(published: PublishedSkill) -> dict[str, Any]:
-    return {TRUST_META: published.skill.trust}
-
-
-def _wire(model: BaseModel) -> dict[str, Any]:
+def _wire(model: Resource) -> dict[str, Any]:
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -24,6 +24,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:ServiceManager is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:is_running called from within:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Skipping serialization of known unserializable key"),
+    # and one that LangChain raises about its MCP client
+    pytest.mark.filterwarnings("ignore:`langchain.mcp` is in beta"),
 ]
 
 

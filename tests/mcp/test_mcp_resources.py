@@ -149,7 +149,7 @@ async def children(cue: SkillCue, uri: str) -> list[tuple[str, str, str]] | None
     """URI, name and type of what lies in a folder; None where it is refused."""
     import mcp_types
 
-    from skillcue.mcp_skills import DirectoryParams, DirectoryResult
+    from skillcue.mcp_wire import DirectoryParams, DirectoryResult
 
     class Request(mcp_types.Request[DirectoryParams, str]):
         method: str = "resources/directory/read"
