@@ -93,7 +93,7 @@ class SkillResources:
         """`call` in a worker thread, since it reads files."""
         try:
             seen = await policy_values(self._run_context, request)
-            return await anyio.to_thread.run_sync(call, uri, seen, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(call, uri, seen)
         except UnknownUriError:
             raise MCPError(INVALID_PARAMS, f"Nothing is served at {uri[:200]}") from None
         except ConfigurationError as error:

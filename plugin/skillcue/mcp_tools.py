@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from skillcue.mcp_request import RunContext, asked_mode, policy_values
-from skillcue.pull import LINE_CHARS, TOOL_DESCRIPTIONS, ToolAnswer
+from skillcue.pull import LINE_CHARS, TOOL_DESCRIPTIONS, PullTools, ToolAnswer
 from skillcue.push.render import escape
 from skillcue.push.turn import skill_version
 from skillcue_hooks import Hit, Ranking
@@ -63,7 +63,7 @@ def pull_tools(cue: SkillCue, prefix: str, run_context: RunContext | None) -> li
         run_context: Gives what policy plugins see.
     """
     calls = _Calls(cue, prefix, run_context)
-    names = calls.pull
+    names = calls.local
     return [
         _tool(calls.lookup, names.lookup_name, TOOL_DESCRIPTIONS["lookup"], _lookup_schema(cue)),
         _tool(calls.load, names.load_name, TOOL_DESCRIPTIONS["load"], _LOAD),
@@ -78,23 +78,24 @@ class _Calls:
     """
 
     def __init__(self, cue: SkillCue, prefix: str, run_context: RunContext | None) -> None:
-        self.pull = cue.tools(prefix)
+        self.local = PullTools(cue, prefix)
+        self._remote = PullTools(cue, prefix, paths=False)
         self._run_context = run_context
 
     async def lookup(
         self, ctx: Context, query: Any = "", k: Any = 5, offset: Any = 0, mode: Any = None
     ) -> Annotated[CallToolResult, LookupResult]:
         named = asked_mode(mode, ctx.request_context)
-        answer = await self._answer(ctx, self.pull.lookup, query, k, offset, mode=named)
+        answer = await self._answer(ctx, PullTools.lookup, query, k, offset, mode=named)
         return _result(answer, _lookup_result(answer.ranking) if answer.ranking else None)
 
     async def load(
         self, ctx: Context, name: Any = "", file: Any = None, page: Any = 1
     ) -> CallToolResult:
-        return _result(await self._answer(ctx, self.pull.load, name, file, page))
+        return _result(await self._answer(ctx, PullTools.load, name, file, page))
 
     async def list(self, ctx: Context, page: Any = 1) -> CallToolResult:
-        return _result(await self._answer(ctx, self.pull.list, page))
+        return _result(await self._answer(ctx, PullTools.list, page))
 
     async def _answer(
         self, ctx: Context, call: Callable[..., ToolAnswer], *args: Any, **named: Any
@@ -104,8 +105,10 @@ class _Calls:
             seen = await policy_values(self._run_context, ctx.request_context)
         except ConfigurationError as error:
             return ToolAnswer(f"Error: {error}", error=True)
-        work = functools.partial(call, *args, run_context=seen, **named)
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        # A client over HTTP may be anywhere, even where it comes through a proxy on this machine.
+        pull = self.local if ctx.headers is None else self._remote
+        work = functools.partial(call, pull, *args, run_context=seen, **named)
+        return await anyio.to_thread.run_sync(work)
 
 
 def _tool(

@@ -10,6 +10,7 @@ import html
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillcue.evidence import holds_a_word
@@ -105,10 +106,12 @@ class PullTools:
     Args:
         cue: The library.
         prefix: Put in front of the tools' names, for two libraries in one agent.
+        paths: Say where the files are on this machine; False where the agent is on another one.
     """
 
-    def __init__(self, cue: SkillCue, prefix: str = "") -> None:
+    def __init__(self, cue: SkillCue, prefix: str = "", paths: bool = True) -> None:
         self._cue = cue
+        self._paths = paths
         self.lookup_name = f"{prefix}skill_lookup"
         self.load_name = f"{prefix}skill_load"
         self.list_name = f"{prefix}skill_list"
@@ -156,7 +159,9 @@ class PullTools:
             messages: The conversation; text that stands in it is not sent again.
             run_context: Run-time values for policy plugins.
         """
-        return _answered(lambda: self._load(name, file, page, messages, run_context))
+        return _answered(
+            lambda: self._load(name, file, page, messages, run_context), paths=self._paths
+        )
 
     def list(self, page: Any = 1, *, run_context: Mapping[str, Any] | None = None) -> ToolAnswer:
         """List the library, `LIST_PAGE` skills a page."""
@@ -331,7 +336,7 @@ class PullTools:
         lines = [mark_loaded(mark)]
         if loaded.file is None and loaded.page == 1:
             lines.append(f"{escape(loaded.skill.name)}: {escape(loaded.skill.description)}")
-            lines += _surroundings(loaded, self.load_name)
+            lines += _surroundings(loaded, self.load_name, self._paths)
         lines += ["", loaded.text]
         if loaded.page < loaded.pages:
             lines.append(
@@ -371,12 +376,13 @@ def _in_conversation(ids: Sequence[str], messages: Sequence[Any]) -> list[str]:
     return [skill_id for skill_id in ids if any(skill_id in text for text in texts)]
 
 
-def _surroundings(loaded: LoadedSkill, load_tool: str) -> list[str]:
+def _surroundings(loaded: LoadedSkill, load_tool: str, paths: bool) -> list[str]:
     if loaded.base_dir is None:
         return []
-    lines = [
-        f"Base directory: {escape_path(str(loaded.base_dir))} (relative paths below start there)"
-    ]
+    lines = []
+    if paths:
+        where = escape_path(str(loaded.base_dir))
+        lines.append(f"Base directory: {where} (relative paths below start there)")
     if loaded.files:
         shown = ", ".join(map(escape_path, loaded.files[:FILES_SHOWN]))
         more = len(loaded.files) - FILES_SHOWN
@@ -439,12 +445,13 @@ def _whole(argument: str, value: Any, default: int, least: int = 1) -> int:
     return number
 
 
-def _answered(call: Callable[[], ToolAnswer]) -> ToolAnswer:
+def _answered(call: Callable[[], ToolAnswer], *, paths: bool = True) -> ToolAnswer:
     """`call()`, or an error answer: a raising tool would end the run in most frameworks."""
     try:
         return call()
     except SkillcueError as error:
-        return ToolAnswer(f"Error: {escape(str(error), ERROR_CHARS)}", error=True)
+        said = str(error) if paths or not _names_path(error) else error.message
+        return ToolAnswer(f"Error: {escape(said, ERROR_CHARS)}", error=True)
     except Exception as error:  # whatever a source or retriever raises becomes readable text
         log.exception("a skill tool failed")
         return ToolAnswer(
@@ -452,3 +459,8 @@ def _answered(call: Callable[[], ToolAnswer]) -> ToolAnswer:
             "Go on without it.",
             error=True,
         )
+
+
+def _names_path(error: SkillcueError) -> bool:
+    """The cure is to open a file of this machine."""
+    return Path(error.cure.rpartition(" at ")[2]).is_absolute()

@@ -13,11 +13,13 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from conftest import write_skill
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from support.mcp_clients import WAIT_S, Served, command, environment, serving, text_of
 
-from skillcue.mcp import MODE_HEADER, MODE_META
+from skillcue import SkillCue
+from skillcue.mcp import MODE_HEADER, MODE_META, skill_server
 
 QUERY = {"query": "merge two pdf files", "k": 1}
 
@@ -163,3 +165,31 @@ def test_a_port_that_is_taken_is_an_error_with_the_cure(example_skills):
     assert (done.returncode, done.stdout) == (2, "")
     assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
     assert "--port" in done.stderr
+
+
+async def test_no_answer_names_a_path_of_this_machine(tmp_path):
+    folder = write_skill(tmp_path, "kit", "A kit.").parent
+    (folder / "notes.txt").write_text("Notes.")
+    (folder / "logo.png").write_bytes(b"\x89PNG\x00" * 100)
+    with serving("--skills", tmp_path, "--mode", "bm25") as served:
+        async with Client(served.url) as client:
+            whole = text_of(await client.call_tool("skill_load", {"name": "kit"}))
+            binary = {"name": "kit", "file": "logo.png"}
+            image = text_of(await client.call_tool("skill_load", binary))
+            gone = text_of(await client.call_tool("skill_load", {"name": "kit", "file": "x.md"}))
+    assert "Files: logo.png, notes.txt" in whole
+    assert "is not text (500 bytes)" in image
+    assert "notes.txt" in gone
+    assert not any(str(tmp_path) in said for said in (whole, image, gone))
+
+
+async def test_a_client_on_this_machine_is_told_where_the_files_are(tmp_path):
+    folder = write_skill(tmp_path, "kit", "A kit.").parent
+    (folder / "logo.png").write_bytes(b"\x89PNG\x00" * 100)
+    with SkillCue(tmp_path, mode="bm25") as cue:
+        async with Client(skill_server(cue)) as client:
+            whole = text_of(await client.call_tool("skill_load", {"name": "kit"}))
+            binary = {"name": "kit", "file": "logo.png"}
+            image = text_of(await client.call_tool("skill_load", binary))
+    assert f"Base directory: {folder}" in whole
+    assert str(folder / "logo.png") in image
