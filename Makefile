@@ -40,7 +40,7 @@ types: $(VENV)/.installed-dev
 	$(VENV)/bin/mypy
 
 test-floor: $(FLOOR_VENV)/.installed
-	$(FLOOR_VENV)/bin/python -m pytest tests/langgraph tests/llamaindex tests/hooks \
+	$(FLOOR_VENV)/bin/python -m pytest tests/langgraph tests/llamaindex tests/mcp tests/hooks \
 		-o filterwarnings=default -p no:cacheprovider
 	PYTHONPATH=$(FLOOR_VENV)/pluggy-floor $(FLOOR_VENV)/bin/python tests/floor_pluggy.py
 

@@ -346,3 +346,23 @@ async def test_tools_extensions_and_instructions_of_the_application_are_kept(cue
         assert len(listed) == 49
         read = await client.read_resource("acme://motto")
     assert read.contents[0].text == "onwards"
+
+
+async def test_no_request_blocks_the_event_loop(skills_copy):
+    """Not even the first, which reads the library, builds the index and looks at every file."""
+    blockbuster = pytest.importorskip("blockbuster")
+    with SkillCue(skills_copy, recheck="always") as cue:
+        server = skill_server(cue)
+        async with Client(server) as client:
+            with blockbuster.blockbuster_ctx("skillcue"):
+                found = await client.call_tool("skill_lookup", {"query": "merge two pdf files"})
+                loaded = await client.call_tool("skill_load", {"name": "pdf-merge-split"})
+                listed = await client.call_tool("skill_list")
+                resources = await client.list_resources()
+                read = await client.read_resource(resources.resources[0].uri)
+    # What blocks raises, and a source that raises is a library without skills.
+    assert found.structured_content["hits"][0]["name"] == "pdf-merge-split"
+    assert "qpdf" in text_of(loaded)
+    assert "48 skills" in text_of(listed)
+    assert len(resources.resources) == 48
+    assert read.contents
