@@ -114,18 +114,14 @@ async def test_run_context_is_given_the_request_and_may_be_async(guarded, policy
     assert seen == {"tools/call", "resources/list", "resources/read"}
 
 
-async def test_two_tenants_of_one_library_do_not_see_each_others_answers(guarded):
-    whole, part = skill_server(guarded), skill_server(guarded, run_context=hide)
-    async with Client(whole) as one, Client(part) as other:
-        for _ in range(3):  # whatever is cached by now
+async def test_two_tenants_of_one_server_do_not_see_each_others_answers(guarded):
+    hidden: list[str] = []
+    async with Client(skill_server(guarded, run_context=lambda _: {"hide": hidden})) as client:
+        for hidden in ([], [SECRET]) * 3:  # whatever is cached by now
             query = {"query": "plan the merger of companies"}
-            mine, theirs = await asyncio.gather(
-                one.call_tool("skill_lookup", query), other.call_tool("skill_lookup", query)
-            )
-            assert SECRET in text_of(mine)
-            assert SECRET not in text_of(theirs)
-            assert len((await one.list_resources()).resources) == 2
-            assert len((await other.list_resources()).resources) == 1
+            found = text_of(await client.call_tool("skill_lookup", query))
+            listed = str((await client.list_resources()).resources)
+            assert (SECRET in found, SECRET in listed) == (not hidden, not hidden)
 
 
 @pytest.mark.parametrize("wrong", [lambda request: 1 / 0, lambda request: "admin"])
