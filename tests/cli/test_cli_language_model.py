@@ -196,11 +196,31 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 
 COMMON = {
-    "--mode": {"demo", "search", "explain", "index", "export-pairs", "calibrate"},
-    "--llm": {"demo", "search", "explain", "refine", "index", "augment", "export-pairs", "eval"},
-    "--cache": {"demo", "search", "explain", "refine", "index", "augment", "export-pairs", "eval"},
+    "--mode": {"demo", "search", "explain", "index", "export-pairs", "calibrate", "serve"},
+    "--llm": {
+        "demo",
+        "search",
+        "explain",
+        "refine",
+        "index",
+        "augment",
+        "export-pairs",
+        "eval",
+        "serve",
+    },
+    "--cache": {
+        "demo",
+        "search",
+        "explain",
+        "refine",
+        "index",
+        "augment",
+        "export-pairs",
+        "eval",
+        "serve",
+    },
     "--skills": {*commands()} - {"plugins"},
-    "--json": {*commands()},
+    "--json": {*commands()} - {"serve"},
     "--traceback": {*commands()},
 }
 COMMON["--price"] = COMMON["--llm-timeout"] = COMMON["--llm"]

@@ -114,7 +114,7 @@ async def test_lists_come_in_pages_in_both_methods(tmp_path):
                     break
     assert len(first.skills) == 50
     assert [entry.uri for entry in every] == uris
-    assert len(set(uris)) == 120
+    assert len(uris) == len(set(uris)) == 120
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "!!", "c2tpbGw=", "\udc00"[:0] + "ÿ"])

@@ -152,6 +152,8 @@ def test_broken_lines_do_not_end_it(example_skills):
         (["--skills", ".", "--port", "99999", "--transport", "http"], "--port is 99999"),
         (["--skills", ".", "--host", "203.0.113.9", "--transport", "http"], "Cannot listen on"),
         (["--skills", ""], "is no skill source"),
+        (["--skills", ".", "--augment"], "--augment needs a folder"),
+        (["--skills", ".", "--price", "1,2"], "--price needs a model"),
     ],
 )
 def test_a_wrong_set_up_ends_with_the_cure_before_anything_is_served(

@@ -28,6 +28,7 @@ __all__ = [
     "RETRIEVAL_OPTIONS",
     "SKILLS_ENV",
     "Opened",
+    "cue_options",
     "named_sources",
     "open_indexed",
     "open_library",
@@ -118,19 +119,28 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
         raise LibraryNotFoundError("--skills is empty.", "Name a folder: --skills path/to/skills")
     with _Bar(args.progress) as bar:
         sources = [_source(spec, bar) for spec in named]
-        given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value}
-        if "augment" in options and "cache" not in options:
-            raise ConfigurationError(
-                "--augment needs a folder.",
-                "Add --cache FOLDER, the folder of `skillcue augment --cache FOLDER`.",
-            )
-        model = [getattr(args, name, None) for name in ("llm", "price", "llm_timeout")]
-        options["llm"] = open_model(*model)
+        options = cue_options(args)
         cue = SkillCue(sources, recheck="manual", **{"cache": False, **options})
         cue.snapshot()
     with cue:
         yield Opened(cue, ", ".join(named))
+
+
+def cue_options(args: Namespace) -> dict[str, Any]:
+    """The arguments of `SkillCue` that the options of a command stand for, sources apart.
+
+    Raises:
+        ConfigurationError: There is no such language model, or ``--augment`` lacks its folder.
+    """
+    given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if "augment" in options and "cache" not in options:
+        raise ConfigurationError(
+            "--augment needs a folder.",
+            "Add --cache FOLDER, the folder of `skillcue augment --cache FOLDER`.",
+        )
+    model = [getattr(args, name, None) for name in ("llm", "price", "llm_timeout")]
+    return {**options, "llm": open_model(*model)}
 
 
 def named_sources(named: Sequence[str] | None) -> list[str]:

@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from skillcue.commands.language_model import open_model
-from skillcue.commands.library import RETRIEVAL_OPTIONS, Opened, named_sources
+from skillcue.commands.library import Opened, cue_options, named_sources
 from skillcue.commands.messages import print_note
 from skillcue.facade import SkillCue
 from skillcue_hooks.errors import ConfigurationError
@@ -66,9 +65,7 @@ def _library(args: Namespace) -> Iterator[Opened]:
         ConfigurationError: Another option does not fit.
     """
     named = named_sources(args.skills)
-    given = {name: getattr(args, name, None) for name in RETRIEVAL_OPTIONS}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value}
-    cue = SkillCue(named, llm=open_model(args.llm, args.price), **options)
+    cue = SkillCue(named, **cue_options(args))
     library = Opened(cue, ", ".join(named))
     thread = threading.Thread(target=_get_ready, args=(library,), daemon=True)
     thread.start()
