@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 from conftest import write_skill
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp_types import INVALID_PARAMS
 
 from skillcue import FolderSource, SkillCue, StaticSource
 from skillcue.mcp import skill_server
+from skillcue.mcp_catalog import SkillCatalog, UnknownUriError
 from skillcue_hooks import Skill
 
 fastmcp = pytest.importorskip("fastmcp")
@@ -436,3 +439,32 @@ async def test_a_listing_is_the_same_bytes_every_time(cue):
         return json.dumps([entry.model_dump(mode="json") for entry in entries])
 
     assert await once() == await once()
+
+
+PIECES = ["skill://", "kit", "/", "//", "..", ".", "%2e%2e", "%2F", "%5C", "\\", "%00", "?", "#", "~",
+          "SKILL.md", "notes.md", "secret.txt", "link.txt", "linked", "file://", "%", "%zz", "\u00e9"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory):
+    """A skill with two files, beside a secret, and links to it."""
+    root = tmp_path_factory.mktemp("catalog")
+    folder = write_skill(root / "skills", "kit", "A kit.").parent
+    (folder / "notes.md").write_text("Notes.")
+    for place in (root, root / "skills"):
+        (place / "secret.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(root / "secret.txt")
+    (folder / "linked").symlink_to(root)
+    with SkillCue(root / "skills", mode="bm25", recheck="manual") as cue:
+        yield SkillCatalog(cue)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=10), st.booleans())
+def test_whatever_the_uri_only_files_of_the_skill_are_read(catalog, pieces, whole):
+    uri = f"skill://kit/{''.join(pieces)}" if whole else "".join(pieces)
+    try:
+        found = catalog.read(uri, {})
+    except UnknownUriError:
+        return
+    assert uri in ("skill://kit/SKILL.md", "skill://kit/notes.md")
+    assert b"secret" not in found.data

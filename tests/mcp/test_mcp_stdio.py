@@ -73,6 +73,11 @@ def test_nothing_but_the_protocol_is_on_stdout(tmp_path):
         "    logging.getLogger('skillcue.x').warning('logged by skillcue')\n"
         "    return real(*args, **named)\n"
         "facade.SkillCue.lookup = lookup\n"
+        "first = facade.SkillCue.__init__\n"
+        "def init(*args, **named):\n"
+        "    print('printed at the start')\n"
+        "    first(*args, **named)\n"
+        "facade.SkillCue.__init__ = init\n"
         "sys.exit(cli.main(sys.argv[1:]))\n"
     )
     start = [sys.executable, "-c", program, "serve", "--skills", str(tmp_path), "--mode", "bm25"]
@@ -83,6 +88,7 @@ def test_nothing_but_the_protocol_is_on_stdout(tmp_path):
         code, out, err = wire.end()
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in wire.lines)
     assert (code, out) == (0, "")
+    assert "printed at the start" in err
     assert "printed by a plugin" in err
     assert "logged by skillcue" in err
     assert "1 problem" in err

@@ -15,7 +15,7 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from skillcue.commands.library import Opened, cue_options, named_sources
@@ -45,10 +45,12 @@ log = logging.getLogger("skillcue.mcp")
 
 def run(args: Namespace) -> int:
     """Serve until the client or the operator ends it."""
-    from skillcue.mcp import skill_server  # raises where the extra is missing
+    with ExitStack() as stack:
+        with redirect_stdout(sys.stderr):  # whatever plugins print when they are imported
+            from skillcue.mcp import skill_server  # raises where the extra is missing
 
-    with _library(args) as library:
-        server = skill_server(library.cue)
+            library = stack.enter_context(_library(args))
+            server = skill_server(library.cue)
         if args.transport == "http":
             return _serve_http(server, args, library.where)
         _serve_stdio(server)
