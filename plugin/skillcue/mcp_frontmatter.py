@@ -27,6 +27,12 @@ COMPATIBILITY_CHARS = 500
 
 _BLOCK = re.compile(r"---\r?\n(.*?)\r?\n---(?:\r?\n|\Z)", re.DOTALL)
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "license": (str,),
+    "compatibility": (str,),
+    "metadata": (dict,),
+    "allowed-tools": (str, list),
+}
 
 
 class UnpublishedError(Exception):
@@ -79,21 +85,13 @@ def _check(fields: Mapping[str, Any]) -> None:
     name, description = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or len(name) > NAME_CHARS or not _NAME.fullmatch(name):
         raise UnpublishedError("its name is not lower-case letters, digits and single hyphens")
-    if not isinstance(description, str) or not 1 <= len(description.strip()):
+    if not isinstance(description, str) or not description.strip():
         raise UnpublishedError("it has no description")
     if len(description) > DESCRIPTION_CHARS:
         raise UnpublishedError(f"its description has more than {DESCRIPTION_CHARS} characters")
     wrong = [key for key, kinds in _KINDS.items() if key in fields and not _is(fields[key], kinds)]
     if wrong or not 1 <= len(fields.get("compatibility", "-")) <= COMPATIBILITY_CHARS:
         raise UnpublishedError(f"{(wrong or ['compatibility'])[0]} has a value it must not have")
-
-
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "license": (str,),
-    "compatibility": (str,),
-    "metadata": (dict,),
-    "allowed-tools": (str, list),
-}
 
 
 def _is(value: Any, kinds: tuple[type, ...]) -> bool:
