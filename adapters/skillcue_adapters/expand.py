@@ -222,6 +222,7 @@ class ExpandRetriever:
         scope = Scope(
             fingerprint("expand", sorted(skills), allowed.key if allowed else None),
             lambda skill: skill.id in skills and (allowed is None or allowed.allows(skill)),
+            allowed.answers if allowed else "",
         )
         found = self._base.search(replace(query, k=len(skills), offset=0, scope=scope))
         return {hit.skill.id: hit for hit in found.hits}

@@ -71,7 +71,7 @@ class SkillMasks:
         return mask
 
     def _scoped(self, scope: Scope) -> Mask:
-        key = ("scope", scope.key)
+        key = ("scope", scope.key, scope.answers)
         mask = self._remembered(key)
         if mask is None:
             mask, whole = self._ask(scope)

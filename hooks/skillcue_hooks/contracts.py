@@ -62,10 +62,12 @@ class Skill:
         category: Folders between the source root and the skill, joined with ``/``.
         aliases: Further names under which it loads when they are unique, such as the folder's.
         description_derived: The description was taken from the body, not from the front matter.
-        searchable: False keeps it out of lookup, list and push; it still loads by name.
+        searchable: False keeps it out of lookup and list, and out of push unless the user names
+            it; it still loads by name.
         pushable: False keeps it out of push only.
         search_terms: Texts that are indexed as if its description held them, and never shown:
             what ``skillcue augment`` made of the file.
+        user_invocable: False: that the user names it is no request for it; nothing else changes.
     """
 
     id: str
@@ -86,6 +88,7 @@ class Skill:
     searchable: bool = True
     pushable: bool = True
     search_terms: tuple[str, ...] = ()
+    user_invocable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,14 @@ class Scope:
     Attributes:
         key: Identifies the answer; part of every cache key, so equal keys must allow the same.
         allows: Called with a `Skill`; False hides it from list, lookup, load and push alike.
+        answers: Identifies what `allows` said on this library, once it has been asked. skillcue
+            fills it in; with the key it is part of every cache key, so that what was kept under
+            older answers is not found any more.
     """
 
     key: str
     allows: Callable[[Skill], bool]
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import Enrich, LibrarySnapshot
 from skillcue.loading import load_skill
 from skillcue.mode import named_task, requested_mode
-from skillcue.policy import SettledScopes, combined_scope
+from skillcue.policy import SettledScopes, combined_scope, within_scope
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.fitting import FIT_WAIT_S, Fitted, GateFits
@@ -567,14 +567,17 @@ class SkillCue:
 
         The policy holds even where a retriever does not keep to `Query.scope`.
         """
-        ranking = self._composed.settled(
-            self._engine.search(query, mode, snapshot.library), snapshot, query.scope
-        )
         scope = query.scope
+        ranking = self._searched(query, mode, snapshot)
         if scope is None or all(scope.allows(hit.skill) for hit in ranking.hits):
             return ranking
         log.warning("mode %s does not keep to the scope of a query", mode)
-        return replace(ranking, hits=tuple(h for h in ranking.hits if scope.allows(h.skill)))
+        everything = replace(query, k=max(len(snapshot.library.skills), 1), offset=0)
+        return within_scope(self._searched(everything, mode, snapshot), query, scope)
+
+    def _searched(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
+        ranking = self._engine.search(query, mode, snapshot.library)
+        return self._composed.settled(ranking, snapshot, query.scope)
 
     def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool = True) -> Fitted:
         """The push gate, fitted to this snapshot in `mode`; not while its index is not `complete`."""

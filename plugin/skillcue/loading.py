@@ -35,10 +35,16 @@ def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
     return [*pages, text[start:]]
 
 
-def shown_name(skill: Skill, snapshot: LibrarySnapshot) -> str:
-    """What to show, escaped, as the name of `skill`: a name that loads exactly it, else its id."""
-    shown = escape(snapshot.load_name(skill))
-    found = snapshot.find(shown) or snapshot.find(html.unescape(shown))
+def shown_name(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> str:
+    """What to show, escaped, as the name of `skill`: a name that loads exactly it, else its id.
+
+    Args:
+        skill: The skill.
+        snapshot: The library.
+        scope: What a policy allows; what it hides takes no name.
+    """
+    shown = escape(snapshot.load_name(skill, scope))
+    found = snapshot.find(shown, scope) or snapshot.find(html.unescape(shown), scope)
     return shown if shown and found == skill else escape(skill.id)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.refine.composed import ID_PREFIX, read_ids
-from skillcue_hooks.contracts import Library, Scope, Skill
+from skillcue_hooks.contracts import Library, Query, Ranking, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["SettledScopes", "combined_scope"]
+__all__ = ["SettledScopes", "combined_scope", "within_scope"]
 
 log = logging.getLogger("skillcue.policy")
 
@@ -56,10 +56,12 @@ def combined_scope(
 class SettledScopes:
     """What scopes allow, asked once for each scope key and library generation. Thread-safe.
 
-    Everything that is built for a scope is kept under its key: rankings, masks, look-up tables.
-    So a policy is asked about all skills before anything is built. Where it cannot answer, the
-    skill is hidden and the key says so; a policy that was out of order for a moment would
-    otherwise hide skills for as long as the caches live.
+    Everything that is built for a scope is kept under its key and its answers: rankings, masks,
+    look-up tables. So a policy is asked about all skills before anything is built. Where it cannot
+    answer, the skill is hidden and the key says so; a policy that was out of order for a moment
+    would otherwise hide skills for as long as the caches live. The answers are part of what things
+    are kept under because folders outlive policies: a policy that says something else after a
+    restart, under the same key, must not meet what was ranked under the old one.
     """
 
     def __init__(self) -> None:
@@ -88,6 +90,20 @@ class SettledScopes:
                 while len(self._known) > SCOPES_KEPT:
                     self._known.popitem(last=False)
         return settled
+
+
+def within_scope(ranking: Ranking, query: Query, scope: Scope) -> Ranking:
+    """What a retriever would have answered that keeps to `scope`.
+
+    Args:
+        ranking: The answer to `query` for the whole library, from its first hit on.
+        query: What was asked; its ``k`` and ``offset`` are cut out of what is allowed.
+        scope: What the policy allows.
+    """
+    allowed = [hit for hit in ranking.hits if scope.allows(hit.skill)]
+    hits = [replace(hit, rank=rank) for rank, hit in enumerate(allowed, start=1)]
+    shown = hits[query.offset : query.offset + query.k]
+    return replace(ranking, hits=tuple(shown), total=len(allowed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,8 @@ def _worked_out(scope: Scope, skills: Iterable[Skill]) -> tuple[Scope, bool]:
                 log.exception("a policy failed on %s; what it cannot judge is hidden", skill.id)
             failed.append(skill.id)
     key = fingerprint(scope.key, "unanswered", failed) if failed else scope.key
-    return Scope(key, _Settled(frozenset(asked), frozenset(allowed))), not failed
+    settled = _Settled(frozenset(asked), frozenset(allowed))
+    return Scope(key, settled, fingerprint(allowed)), not failed
 
 
 @dataclass(frozen=True, slots=True)

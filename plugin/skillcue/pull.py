@@ -39,7 +39,6 @@ from skillcue_hooks.errors import (
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
-    from skillcue.library.snapshot import LibrarySnapshot
 
 __all__ = ["TOOL_DESCRIPTIONS", "PullTools", "ToolAnswer"]
 
@@ -252,9 +251,9 @@ class PullTools:
             cure = "Try other words for the task, or go on without a skill."
             said = f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}"
             return ToolAnswer(said, data, ranking=ranking)
-        snapshot = self._cue.snapshot()
+        shown = self._names(run_context)
         lines = [f"{_found(ranking)}{remark}, best first:"]
-        lines += [f"{hit.rank}. {_line(hit.skill, snapshot)}" for hit in ranking.hits]
+        lines += [f"{hit.rank}. {_line(hit.skill, shown)}" for hit in ranking.hits]
         seen = skip + len(ranking.hits)
         if seen < ranking.total:
             lines.append(f"For more of this search call {self.lookup_name} with offset={seen}.")
@@ -282,6 +281,7 @@ class PullTools:
             "page": loaded.page,
             "pages": loaded.pages,
             "file": loaded.file,
+            "allowed_tools": list(loaded.skill.allowed_tools),
         }
         seen = loaded_skills(view_messages(messages), self.load_name) if messages else {}
         # A result that was cut to its first lines does not hold the text any more.
@@ -324,13 +324,19 @@ class PullTools:
 
     def _spelled(self, name: str, run_context: Mapping[str, Any] | None) -> str:
         """Id of the visible skill that is shown as `name`; `name` itself where there is none."""
-        snapshot = self._cue.snapshot()
+        shown = self._names(run_context)
         quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'`"
         written = (escape(name), escape(name[1:-1] if quoted else name))
         for skill in self._cue.list(run_context=run_context):
-            if shown_name(skill, snapshot) in written or escape(skill.id) in written:
+            if shown(skill) in written or escape(skill.id) in written:
                 return skill.id
         return name
+
+    def _names(self, run_context: Mapping[str, Any] | None) -> Callable[[Skill], str]:
+        """What skills are called in answers to this run."""
+        snapshot = self._cue.snapshot()
+        scope = self._cue.scope(run_context or {}, snapshot)
+        return lambda skill: shown_name(skill, snapshot, scope)
 
     def _loaded_text(self, loaded: LoadedSkill, mark: LoadedMark) -> str:
         lines = [mark_loaded(mark)]
@@ -353,9 +359,9 @@ class PullTools:
         pages = -(-len(skills) // LIST_PAGE)
         number = min(_whole("page", page, 1), pages)
         shown = skills[(number - 1) * LIST_PAGE : number * LIST_PAGE]
-        snapshot = self._cue.snapshot()
+        names = self._names(run_context)
         lines = [f"{len(skills)} skills, page {number} of {pages}:"]
-        lines += [f"- {_line(skill, snapshot)}" for skill in shown]
+        lines += [f"- {_line(skill, names)}" for skill in shown]
         if number < pages:
             lines.append(f"Next page: {self.list_name} with page={number + 1}.")
         return ToolAnswer(
@@ -363,8 +369,8 @@ class PullTools:
         )
 
 
-def _line(skill: Skill, snapshot: LibrarySnapshot) -> str:
-    shown = shown_name(skill, snapshot)
+def _line(skill: Skill, name: Callable[[Skill], str]) -> str:
+    shown = name(skill)
     if shown.startswith(ID_PREFIX):  # an id that says nothing
         shown = f"{shown} ({escape(skill.name)})"
     return f"{shown}: {escape(skill.description, LINE_CHARS)}"

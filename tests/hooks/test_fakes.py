@@ -112,7 +112,7 @@ CHANGES: dict[str, Any] = {
     "source": "x", "tags": ("x",), "metadata": {"x": "y"}, "allowed_tools": ("x",),
     "content_hash": "x", "trust": "untrusted", "derived_from": ("x",), "category": "x",
     "aliases": ("x",), "description_derived": True, "searchable": False, "pushable": False,
-    "search_terms": ("x",),
+    "search_terms": ("x",), "user_invocable": False,
 }  # fmt: skip
 
 

@@ -94,20 +94,63 @@ def test_metadata_may_be_text(with_header: Callable[[str], Skill]) -> None:
     assert dict(with_header("metadata: plain").metadata) == {"metadata": "plain"}
 
 
-@pytest.mark.parametrize("flag", ["true", "yes", "True", '"on"', "1"])
-def test_a_skill_not_for_the_model_is_kept_out_of_search_and_push(
-    flag: str, with_header: Callable[[str], Skill]
-) -> None:
-    skill = with_header(f"disable-model-invocation: {flag}")
-    assert (skill.searchable, skill.pushable) == (False, False)
+TRUE = [
+    "true",
+    "True",
+    "TRUE",
+    "yes",
+    "Yes",
+    "on",
+    "ON",
+    "y",
+    "Y",
+    "1",
+    '"on"',
+    "'true'",
+    " true  ",
+]
+FALSE = ["false", "False", "FALSE", "no", "No", "off", "OFF", "n", "N", "0", '"no"', "'false'"]
+UNSET = ["", "null", "~", '""']
 
 
-@pytest.mark.parametrize("flag", ["false", "no", "", "maybe"])
-def test_other_values_of_that_flag_change_nothing(
-    flag: str, with_header: Callable[[str], Skill]
+@pytest.mark.parametrize("flag", TRUE)
+def test_a_flag_that_is_true(flag: str, with_header: Callable[[str], Skill]) -> None:
+    assert not with_header(f"disable-model-invocation: {flag}").searchable
+    assert with_header(f"user-invocable: {flag}").user_invocable
+
+
+@pytest.mark.parametrize("flag", FALSE)
+def test_a_flag_that_is_false(flag: str, with_header: Callable[[str], Skill]) -> None:
+    assert with_header(f"disable-model-invocation: {flag}").searchable
+    assert not with_header(f"user-invocable: {flag}").user_invocable
+
+
+@pytest.mark.parametrize("flag", UNSET)
+def test_a_flag_without_a_value_is_not_set(flag: str, with_header: Callable[[str], Skill]) -> None:
+    skill = with_header(f"disable-model-invocation: {flag}\nuser-invocable: {flag}")
+    assert (skill.searchable, skill.pushable, skill.user_invocable) == (True, True, True)
+
+
+@pytest.mark.parametrize("flag", ["maybe", "[true]", "{a: true}", "2", "truee", "tr\u00fce"])
+def test_a_flag_that_is_no_boolean_is_reported_and_not_set(
+    flag: str, read: Callable[..., ReadResult]
 ) -> None:
-    skill = with_header(f"disable-model-invocation: {flag}")
-    assert (skill.searchable, skill.pushable) == (True, True)
+    header = f"disable-model-invocation: {flag}\nuser-invocable: {flag}"
+    result = read(f"---\nname: tea\ndescription: Brew tea.\n{header}\n---\n\nBoil.\n")
+    assert result.skill is not None
+    assert (result.skill.searchable, result.skill.user_invocable) == (True, True)
+    assert [(d.code, d.line) for d in result.diagnostics] == [
+        ("field-not-boolean", 4),
+        ("field-not-boolean", 5),
+    ]
+    assert not {"user-invocable", "disable-model-invocation"} & set(result.skill.metadata)
+
+
+@pytest.mark.parametrize("key", ["User_Invocable", "user invocable", "USER-INVOCABLE"])
+def test_a_flag_under_another_spelling(key: str, read: Callable[..., ReadResult]) -> None:
+    result = read(f"---\nname: tea\ndescription: Brew tea.\n{key}: false\n---\n\nBoil.\n")
+    assert result.skill is not None and not result.skill.user_invocable
+    assert [d.code for d in result.diagnostics] == ["key-spelling"]
 
 
 @pytest.mark.parametrize(

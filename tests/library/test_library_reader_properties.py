@@ -149,6 +149,6 @@ def test_every_field_of_a_skill_is_looked_at_by_these_tests() -> None:
     texts = {"id", "name", "description", "body", "tags", "metadata", "allowed_tools"}
     texts |= {"category", "aliases", "content_hash"}
     given_by_origin = {"path", "source", "trust"}
-    flags = {"derived_from", "description_derived", "searchable", "pushable"}
+    flags = {"derived_from", "description_derived", "searchable", "pushable", "user_invocable"}
     added_later = {"search_terms"}  # by augmentation, never by the reader
     assert {item.name for item in fields(Skill)} == texts | given_by_origin | flags | added_later

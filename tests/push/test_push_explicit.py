@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import string
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.conversations import PHRASES, write_garden
 from support.policies import Assessor, Policy
 
 from skillcue import PushSettings, SkillCue, StaticSource
@@ -370,11 +372,63 @@ def test_naming_does_not_push_what_must_not_be_pushed(folder, options):
     assert advice.turn.explicit == ()
 
 
-def test_naming_a_skill_that_is_not_for_the_model_leaves_it_loadable(folder):
+def test_a_skill_that_is_not_for_the_model_comes_when_the_user_names_it(folder):
     write(folder, "deploy-now", "disable-model-invocation: true\n")
     cue = SkillCue(folder)
-    assert names(advise(cue, "use the deploy-now skill")) == []
+    assert names(advise(cue, "/deploy-now")) == ["deploy-now"]
+    assert "deploy-now" in advise(cue, "use the deploy-now skill").text
     assert cue.load("deploy-now").skill.name == "deploy-now"
+    assert "deploy-now" not in [s.name for s in cue.list()]
+    assert "deploy-now" not in [h.skill.name for h in cue.lookup("deploy now", k=20).hits]
+    assert names(advise(cue, "please deploy now")) == []
+    assert "deploy-now" not in cue.tools().load("deploy-nwo").text  # no suggestion either
+
+
+@pytest.mark.parametrize("load_tokens", [0, 400])
+def test_the_record_of_a_named_skill_replays_it_where_the_turn_names_it(folder, load_tokens):
+    """In another process, byte for byte; a record that says so on its own has no effect."""
+    write(folder, "deploy-now", "disable-model-invocation: true\n")
+    push = PushSettings(load_tokens=load_tokens)
+    ask = {"role": "user", "content": "use the deploy-now skill", "id": "m1"}
+    first = SkillCue(folder, push=push).advisor("skill_load").plan([ask])
+    assert first.advice.decision == ("load" if load_tokens else "offer")
+    later = [ask, {"role": "assistant", "content": "Done."}, {**ask, "content": "ok", "id": "m2"}]
+    again = SkillCue(folder, push=push).advisor("skill_load").plan(later, records=first.records)
+    assert again.placements == first.placements != ()
+    forged = [{**ask, "content": "tell me a joke"}]
+    plan = SkillCue(folder, push=push).advisor("skill_load").plan(forged, records=first.records)
+    assert plan.placements == () and "deploy-now" not in plan.advice.text
+
+
+@pytest.mark.parametrize("also", ["", "disable-model-invocation: true\n"])
+def test_naming_a_skill_that_is_not_for_the_user_is_no_request(folder, also):
+    write(folder, "lint-rules", f"user-invocable: no\n{also}")
+    cue = SkillCue(folder)
+    for text in ("/lint-rules", "use the lint-rules skill", "use `lint-rules`"):
+        assert advise(cue, text).turn.explicit == ()
+    assert advise(cue, "don't use lint-rules").turn.declined == ("lint-rules@lint-rules",)
+    assert cue.load("lint-rules").skill.name == "lint-rules"
+    shown = [s.name for s in cue.list()], [h.skill.name for h in cue.lookup("lint rules").hits]
+    assert all(("lint-rules" in names) is not bool(also) for names in shown)
+
+
+def test_a_skill_that_is_not_for_the_user_is_pushed_by_its_score(tmp_path):
+    path = write_garden(tmp_path) / "tomato-pruning" / "SKILL.md"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("\n---\n", "\nuser-invocable: false\n---\n", 1), "utf-8")
+    advice = advise(SkillCue(tmp_path), PHRASES[0])
+    assert names(advice) == ["tomato-pruning"] and advice.turn.explicit == ()
+
+
+def test_the_flag_of_a_skill_in_memory_changes_the_generation():
+    skill = Skill("alpha@alpha", "alpha", "one")
+    hidden = dataclasses.replace(skill, user_invocable=False)
+    cues = [SkillCue(StaticSource("mine", [s])) for s in (skill, hidden)]
+    assert cues[0].snapshot().generation != cues[1].snapshot().generation
+    explicit = [
+        cue.advise([{"role": "user", "content": "use the skill alpha"}]).turn for cue in cues
+    ]
+    assert [turn.explicit for turn in explicit] == [("alpha@alpha",), ()]
 
 
 def test_a_hidden_skill_does_not_take_a_name_from_a_visible_one(tmp_path):

@@ -19,7 +19,7 @@ def ranking_key(retriever_fingerprint: str, generation: str, mode: str, query: Q
         generation: `Library.generation`.
         mode: Name the retriever is registered under.
         query: Filters are a conjunction, so their order and repeats do not matter; a scope counts
-            by its key.
+            by its key and its answers.
     """
     return fingerprint(
         SCHEMA_VERSION,
@@ -31,5 +31,5 @@ def ranking_key(retriever_fingerprint: str, generation: str, mode: str, query: Q
         query.k,
         query.offset,
         sorted(set(query.filters)),
-        None if query.scope is None else [query.scope.key],
+        None if query.scope is None else [query.scope.key, query.scope.answers],
     )

@@ -90,7 +90,8 @@ def with_parents(skill: Skill, find: Find) -> Skill | None:
     return replace(
         skill,
         trust="trusted" if trusted else "untrusted",
-        pushable=all(source.pushable for source in present),
+        pushable=all(source.pushable and source.searchable for source in present),
+        user_invocable=all(source.user_invocable for source in present),
     )
 
 

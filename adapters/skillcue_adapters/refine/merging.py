@@ -55,7 +55,11 @@ def _signals_of(base: Retriever, query: Query, parents: set[str]) -> dict[str, H
     """Where the parents stand in the base ranking, however far down, by id."""
     outer = query.scope
     key = fingerprint("parents", sorted(parents), None if outer is None else outer.key)
-    scope = Scope(key, lambda skill: skill.id in parents and (not outer or outer.allows(skill)))
+    scope = Scope(
+        key,
+        lambda skill: skill.id in parents and (not outer or outer.allows(skill)),
+        outer.answers if outer else "",
+    )
     found = base.search(replace(query, k=len(parents), offset=0, scope=scope))
     return {hit.skill.id: hit for hit in found.hits}
 

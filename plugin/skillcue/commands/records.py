@@ -21,6 +21,8 @@ def skill_record(skill: Skill) -> dict[str, Any]:
         "source": skill.source,
         "path": str(skill.path),
         "trust": skill.trust,
+        "allowed_tools": list(skill.allowed_tools),
+        "user_invocable": skill.user_invocable,
     }
 
 

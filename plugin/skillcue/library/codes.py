@@ -137,6 +137,11 @@ CODES: Mapping[str, Code] = {
         "A field that must be text holds a list or a map; it was turned into text.",
         "Write the value as one line of text.",
     ),
+    "field-not-boolean": Code(
+        "warning",
+        "A field that must be true or false holds something else; its default counts.",
+        "Write true or false.",
+    ),
     "key-duplicate": Code(
         "warning",
         "A key occurs more than once; the first one counts.",

@@ -15,9 +15,19 @@ from skillcue.library.notes import Notes
 __all__ = ["Fields", "first_paragraph", "read_fields"]
 
 _KNOWN = frozenset(
-    {"name", "description", "allowed-tools", "tags", "metadata", "disable-model-invocation"}
+    {
+        "name",
+        "description",
+        "allowed-tools",
+        "tags",
+        "metadata",
+        "disable-model-invocation",
+        "user-invocable",
+    }
 )
-_TRUE = frozenset({"true", "yes", "on", "1"})
+_TRUE = frozenset({"true", "yes", "on", "y", "1"})
+_FALSE = frozenset({"false", "no", "off", "n", "0"})
+_NULL = frozenset({"", "null", "~"})
 _LINE_BREAKS = re.compile(r"\s*[\n\r]\s*")
 _TOOL = re.compile(r"(?:[^\s,()]|\([^()]*\)|[()])+")
 _NOT_PROSE = re.compile(r"#{1,6}(?:\s|$)|\||!\[[^\]]*\]\([^)]*\)$|(?:[-*_=]\s*){3,}$|\[[^\]]+\]:\s")
@@ -36,6 +46,7 @@ class Fields:
     aliases: tuple[str, ...] = ()
     description_derived: bool = False
     hidden_from_model: bool = False
+    user_invocable: bool = True
     pushable: bool = True
 
 
@@ -57,7 +68,8 @@ def read_fields(
     result = Fields(
         tags=_labels(values.get("tags")),
         allowed_tools=_tools(values.get("allowed-tools")),
-        hidden_from_model=_is_true(values.get("disable-model-invocation")),
+        hidden_from_model=reader.flag("disable-model-invocation", default=False),
+        user_invocable=reader.flag("user-invocable", default=True),
         metadata=reader.metadata(),
     )
     if "tags" not in values and isinstance(nested := values.get("metadata"), dict):
@@ -116,6 +128,19 @@ class _FieldReader:
             if visible:
                 self.note(code, f"{known}: left out {code_points(visible)}.", known)
         return nfc(_LINE_BREAKS.sub(" ", cleaned.text).strip())
+
+    def flag(self, known: str, *, default: bool) -> bool:
+        """A boolean in any spelling of YAML; the default, with a note, where it is none."""
+        value = self.values.get(known)
+        if value is None or isinstance(value, str):
+            word = _tidy(value or "").casefold()
+            if word in _TRUE | _FALSE:
+                return word in _TRUE
+            if word in _NULL:
+                return default
+        shown = repr(value)[:60] if isinstance(value, str) else "a list or a map"
+        self.note("field-not-boolean", f"{known} is {shown}; {str(default).lower()} counts.", known)
+        return default
 
     def metadata(self) -> dict[str, str]:
         """All other fields as text; the keys of ``metadata`` itself stand at the top level."""

@@ -121,7 +121,8 @@ def _skill(origin: Origin, fields: Fields, body: str, content_hash: str) -> Skil
         aliases=fields.aliases,
         description_derived=fields.description_derived,
         searchable=not fields.hidden_from_model,
-        pushable=fields.pushable and not fields.hidden_from_model,
+        pushable=fields.pushable,
+        user_invocable=fields.user_invocable,
     )
 
 

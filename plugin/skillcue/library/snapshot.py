@@ -110,7 +110,7 @@ class LibrarySnapshot:
     found: int
     _index: _Index = field(repr=False)
     _sources: Mapping[str, SkillSource] = field(repr=False)
-    _scoped: dict[str, _Index] = field(repr=False, default_factory=dict)
+    _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
     _composed: Composed | None = field(repr=False, default=None)
 
     @cached_property
@@ -145,8 +145,9 @@ class LibrarySnapshot:
         """
         found = self.find(name, scope) or self._composed_named(name, scope)
         if found is None:
-            index = self._visible(scope)
-            raise SkillNotFoundError(name, index.by_id if "@" in name else index.by_name)
+            known = self._visible(scope).by_id.values()
+            shown = (s for s in known if s.searchable)  # a suggestion is a list as well
+            raise SkillNotFoundError(name, [s.id if "@" in name else nfc(s.name) for s in shown])
         return found
 
     def load_name(self, skill: Skill, scope: Scope | None = None) -> str:
@@ -196,12 +197,13 @@ class LibrarySnapshot:
         """The look-up tables of what `scope` allows; the last few are kept."""
         if scope is None:
             return self._index
-        index = self._scoped.get(scope.key)
+        name = (scope.key, scope.answers)
+        index = self._scoped.get(name)
         if index is None:
             index = self._index.restricted(scope)
             while len(self._scoped) >= SCOPES_KEPT:
-                self._scoped.pop(next(iter(self._scoped), ""), None)
-            self._scoped[scope.key] = index
+                self._scoped.pop(next(iter(self._scoped), ("", "")), None)
+            self._scoped[name] = index
         return index
 
 
@@ -263,6 +265,7 @@ def _identity(skill: Skill) -> str:
             "\x1e",
             *skill.aliases,
             *(("\x1e", *skill.search_terms) if skill.search_terms else ()),
+            *(() if skill.user_invocable else ("\x1e\x1e",)),
         )
     )
 

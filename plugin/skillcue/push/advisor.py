@@ -18,7 +18,13 @@ from skillcue.loading import PAGE_CHARS
 from skillcue.mode import named_task
 from skillcue.push.body import load_body
 from skillcue.push.budget import active_turns, body_cost
-from skillcue.push.decide import PushHost, decide_turn, fit_budget, may_push, read_turn
+from skillcue.push.decide import (
+    PushHost,
+    decide_turn,
+    fit_budget,
+    may_push,
+    read_turn,
+)
 from skillcue.push.declines import DECLINED_KEY, Declines, evidence_mass
 from skillcue.push.followed import Followed
 from skillcue.push.judge import gate_saw_all
@@ -125,6 +131,13 @@ class _Run:
         found = (self.snapshot.get(skill_id, self.scope) for skill_id in ids)
         allowed = (s for s in found if s and (self.scope is None or self.scope.allows(s)))
         return list({skill.id: skill for skill in allowed}.values())
+
+    def hides(self, ids: Sequence[str]) -> bool:
+        """Some of the skills exist, and the policies do not show them."""
+        if self.scope is None:
+            return False
+        found = (self.snapshot.get(skill_id, self.scope) for skill_id in ids)
+        return any(skill is not None and not self.scope.allows(skill) for skill in found)
 
 
 class Advisor:
@@ -268,12 +281,13 @@ class Advisor:
         key, decided = self._known(run, index)
         if decided is None:
             return None
+        hidden = run.hides(decided.shown)
         stale = decided.generation != run.snapshot.generation
-        if run.is_newest(index):
+        if run.is_newest(index) and not hidden:
             usable = run.has_begun(index) or (decided.durable and not stale)
             return decided if usable else None
-        if stale:
-            again = self._render(run, decided.mode, decided.skill_ids, load=decided.load)
+        if stale or hidden:
+            again = self._render(run, index, decided.mode, decided.skill_ids, load=decided.load)
             decided = replace(again, durable=decided.durable, evidence=decided.evidence)
             self._memo.put(key, decided)
         return decided
@@ -293,7 +307,7 @@ class Advisor:
         if record is not None:
             key = run.record_key(index, run.records[turn.key])
             mode, ids, load = record
-            decided = self._memo.get(key) or self._render(run, mode, ids, load=load)
+            decided = self._memo.get(key) or self._render(run, index, mode, ids, load=load)
             if self._fits(run, index, decided):
                 self._memo.put(key, decided)
                 return key, decided
@@ -378,23 +392,30 @@ class Advisor:
         if generation != run.snapshot.generation:
             ids = Declines.tags([skill.id for skill in run.snapshot.skills])
             self._tags = (run.snapshot.generation, ids)
-        return run.followed.demoted(ids)
+        demoted = run.followed.demoted(ids)  # by whoever had the thread before
+        return {skill.id: demoted[skill.id] for skill in run.visible(list(demoted))}
 
-    def _render(self, run: _Run, mode: str, ids: Sequence[str], *, load: bool) -> Decided:
+    def _render(
+        self, run: _Run, index: int, mode: str, ids: Sequence[str], *, load: bool
+    ) -> Decided:
         """A decision made earlier, in the words of the present library.
 
         A record is data that others may have written, or that is older than a policy: whatever
         it names must exist, be visible and be allowed in advice now, and a body is given only if
         bodies are enabled and it fits. Else the skill is offered.
         """
-        skills = [skill for skill in run.visible(ids) if may_push(skill)]
+        skills = self._advisable(run, index, ids)
         text, kept = "", skills
         if load and skills and self._settings.load_tokens:
-            text = load_body(skills[0], run.snapshot, self._load_tool, self._settings).text
+            text = load_body(
+                skills[0], run.snapshot, run.scope, self._load_tool, self._settings
+            ).text
         given = tuple(skill.id for skill in skills) if text else ()
         if not given:
             settings, load_tool = self._settings, self._load_tool
-            text, kept = fit_budget(self._host, settings, load_tool, skills, run.snapshot)
+            text, kept = fit_budget(
+                self._host, settings, load_tool, skills, run.snapshot, run.scope
+            )
         return Decided(
             mode=mode,
             skill_ids=tuple(ids),
@@ -405,6 +426,18 @@ class Advisor:
             load=load,
             given=given,
         )
+
+    def _advisable(self, run: _Run, index: int, ids: Sequence[str]) -> list[Skill]:
+        """Those of the skills that may stand in the advice of a turn now.
+
+        One that is in no search may where the turn itself names it.
+        """
+        skills = run.visible(ids)
+        named: set[str] = set()
+        if not all(skill.searchable for skill in skills):
+            wanted = read_turn(run.turns[index], run.snapshot, run.scope, (), (), ()).explicit
+            named = set(wanted)
+        return [skill for skill in skills if may_push(skill) or skill.id in named]
 
     def _replayed_of(
         self, before: Sequence[Decided], turns: Sequence[UserTurn]

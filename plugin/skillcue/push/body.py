@@ -12,7 +12,7 @@ from skillcue.loading import PAGE_CHARS, shown_name
 from skillcue.push.render import advice_block, render_body
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import LoadedMark, mark_loaded, skill_version
-from skillcue_hooks import Skill
+from skillcue_hooks import Scope, Skill
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
@@ -36,7 +36,11 @@ class Body:
 
 
 def load_body(
-    skill: Skill, snapshot: LibrarySnapshot, load_tool: str | None, settings: PushSettings
+    skill: Skill,
+    snapshot: LibrarySnapshot,
+    scope: Scope | None,
+    load_tool: str | None,
+    settings: PushSettings,
 ) -> Body:
     """The block that holds the whole body of `skill`, if it may be given.
 
@@ -46,6 +50,7 @@ def load_body(
     Args:
         skill: A skill that may be pushed.
         snapshot: The library.
+        scope: What a policy allows.
         load_tool: Name of the bound load tool; None when none is bound.
         settings: `load_tokens` is what the block may take.
     """
@@ -59,7 +64,7 @@ def load_body(
         return Body("", "its body is not the one the library was read with")
     call = ""
     if load_tool and base_dir is not None:
-        name = json.dumps(shown_name(skill, snapshot), ensure_ascii=False)
+        name = json.dumps(shown_name(skill, snapshot, scope), ensure_ascii=False)
         call = f'{load_tool}(name={name}, file="...")'
     mark = mark_loaded(LoadedMark(skill.id, skill_version(skill), 1, 1, None))
     block = advice_block(render_body(skill, mark, body, base_dir, call))

@@ -39,7 +39,15 @@ if TYPE_CHECKING:
     from skillcue.push.judge import Judge
     from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["Demoted", "PushHost", "decide_turn", "fit_budget", "may_push", "read_turn"]
+__all__ = [
+    "Demoted",
+    "PushHost",
+    "decide_turn",
+    "fit_budget",
+    "may_be_named",
+    "may_push",
+    "read_turn",
+]
 
 
 Demoted = Callable[[Collection[str]], Mapping[str, float]]
@@ -137,7 +145,7 @@ def read_turn(
         message_id=turn.key,
         position=turn.position,
         visible_skills=frozenset([*shown, *loaded]),
-        explicit=tuple(s.id for s in named.wanted if s.id not in loaded and may_push(s)),
+        explicit=tuple(s.id for s in named.wanted if s.id not in loaded and may_be_named(s)),
         declined=tuple(s.id for s in named.unwanted),
     )
 
@@ -202,10 +210,12 @@ def decide_turn(
     reason = choice.reason
     body = ""
     if choice.sure and settings.load_tokens and looked.degraded is None:
-        tried = load_body(skills[0], snapshot, load_tool, settings)
+        tried = load_body(skills[0], snapshot, scope, load_tool, settings)
         body, reason = tried.text, f"{reason}; {tried.reason}"
         skills = skills[:1] if body else skills
-    text, kept = (body, skills) if body else fit_budget(host, settings, load_tool, skills, snapshot)
+    text, kept = body, skills
+    if not body:
+        text, kept = fit_budget(host, settings, load_tool, skills, snapshot, scope)
     left_out = (Rejection(hit, "no room in the token budget") for hit in offered[len(kept) :])
     if offered and not kept:
         reason = "the advice does not fit in the token budget"
@@ -301,14 +311,16 @@ def fit_budget(
     load_tool: str | None,
     skills: Sequence[Skill],
     snapshot: LibrarySnapshot,
+    scope: Scope | None,
 ) -> tuple[str, list[Skill]]:
     """The advice block and the skills it names: as many, best first, as the budget holds.
 
-    Depends on nothing but the skills and the settings, so that replayed advice is byte-equal.
+    Depends on nothing but the skills, what they are called where `scope` is the policy, and the
+    settings, so that replayed advice is byte-equal.
     """
     kept = list(skills[: settings.k])
     while kept:
-        block = advice_block(_wording(host, load_tool, kept, snapshot))
+        block = advice_block(_wording(host, load_tool, kept, snapshot, scope))
         if settings.count_tokens(block) <= settings.tokens_per_turn:
             return block, kept
         kept.pop()
@@ -316,13 +328,17 @@ def fit_budget(
 
 
 def _wording(
-    host: PushHost, load_tool: str | None, skills: Sequence[Skill], snapshot: LibrarySnapshot
+    host: PushHost,
+    load_tool: str | None,
+    skills: Sequence[Skill],
+    snapshot: LibrarySnapshot,
+    scope: Scope | None,
 ) -> str:
     hits = tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1))
     custom = host.plugins.first("skillcue_render_advice", advice=Advice("offer", hits=hits))
     if isinstance(custom, str) and custom.strip():
         return wrap_custom(custom)
-    return render_advice(hits, lambda skill: shown_name(skill, snapshot), load_tool)
+    return render_advice(hits, lambda skill: shown_name(skill, snapshot, scope), load_tool)
 
 
 def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:
@@ -340,8 +356,13 @@ def _pushable(ranking: Ranking, turn: Turn) -> _Candidates:
 
 
 def may_push(skill: Skill) -> bool:
-    """Whether advice may name the skill at all, by score, by request or from a record."""
+    """Whether advice may name the skill although nobody asked for it."""
     return skill.trust == "trusted" and skill.pushable and skill.searchable
+
+
+def may_be_named(skill: Skill) -> bool:
+    """Whether advice may name the skill when the user does: also one that is in no search."""
+    return skill.trust == "trusted" and skill.pushable and skill.user_invocable
 
 
 def _bar(skill: Skill, turn: Turn) -> str | None:
