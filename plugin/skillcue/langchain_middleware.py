@@ -14,10 +14,14 @@ from langchain.agents.middleware.types import (
     ModelResponse,
     PrivateStateAttr,
 )
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from skillcue.allowed_tools import ToolNames
 from skillcue.extras import checked_cue
+from skillcue.langchain_allowed_tools import EnforceAllowedTools, ToolGuard, tool_guard
 from skillcue.langchain_nudge import nudged_system, nudged_user
 from skillcue.langchain_run import advice_event, current_run
 from skillcue.langchain_state import RECORDS_KEY, newer_records
@@ -45,10 +49,16 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
         name: Name of the middleware; must differ between instances in one agent. In deepagents,
             ``"SkillsMiddleware"`` takes the place of its own skills middleware, in sub-agents too.
         placement: ``inline`` puts advice into the user message, ``own_message`` behind it.
+        enforce_allowed_tools: While a skill with ``allowed-tools`` is active, refuse calls of other
+            tools and do not offer these to the model; ``refuse`` leaves what is offered as it is,
+            so that cached prompts stay valid. A skill is active in the user turn in which it was
+            loaded.
+        tool_names: What the tools of skills are called in this agent, where they have other names:
+            ``{"Bash": "execute", "Read": ["read_file", "ls"]}``.
 
     Raises:
-        ConfigurationError: The agent has a tool of its own under one of the tools' names; raised
-            before the first model call.
+        ConfigurationError: A setting has a value that it cannot have; or the agent has a tool of its
+            own under one of the tools' names, which is raised before the first model call.
     """
 
     def __init__(
@@ -60,6 +70,8 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
         prefix: str = "",
         name: str | None = None,
         placement: Placement = "inline",
+        enforce_allowed_tools: EnforceAllowedTools = False,
+        tool_names: ToolNames | None = None,
     ) -> None:
         super().__init__()
         self._cue = checked_cue(cue)
@@ -73,6 +85,11 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
             load_tool: cue.advisor(load_tool) for load_tool in (self._pull.load_name, None)
         }
         self.state_schema = _state_schema(self._records_key)
+        self._guard = tool_guard(cue, self._pull.load_name, enforce_allowed_tools, tool_names)
+        if self._guard is not None:
+            # LangChain goes by the class to see whether tool calls are wrapped, and builds another
+            # graph where they are.
+            self.__class__ = _guarding(type(self))
 
     @property
     def name(self) -> str:
@@ -86,6 +103,7 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Add the advice to the request; see `AgentMiddleware.wrap_model_call`."""
         changed, plan = self._prepare(request)
+        changed = self._guarded(request, changed, plan)
         self._announce(request, plan)
         return self._finish(request, handler(changed), plan)
 
@@ -96,6 +114,7 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """As `wrap_model_call`, with the retrieval in a worker thread."""
         changed, plan = await asyncio.to_thread(self._prepare, request)
+        changed = await asyncio.to_thread(self._guarded, request, changed, plan)
         self._announce(request, plan)
         return self._finish(request, await handler(changed), plan)
 
@@ -116,6 +135,16 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
             return request, plan
         messages = place(request.messages, plan.placements, self._own_message)
         return request.override(messages=messages), plan
+
+    def _guarded(
+        self, request: ModelRequest[Any], changed: ModelRequest[Any], plan: Plan
+    ) -> ModelRequest[Any]:
+        """`changed`, with the tools that may be offered."""
+        if self._guard is None:
+            return changed
+        records = plan.records or _records(request, self._records_key)
+        allowed = self._guard.offered(request, records)
+        return changed.override(tools=allowed.tools, tool_choice=allowed.tool_choice)
 
     def _bound_load_tool(self, request: ModelRequest[Any]) -> str | None:
         """Name of our load tool if this request has it: advice must not name an unbound tool."""
@@ -151,6 +180,44 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
             return response
         command: Command[Any] = Command(update={self._records_key: dict(plan.records)})
         return ExtendedModelResponse(model_response=response, command=command)
+
+
+class _Guarding(SkillMiddleware):
+    """What is added where `allowed-tools` is enforced."""
+
+    _guard: ToolGuard
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """The tool's answer, or a refusal; see `AgentMiddleware.wrap_tool_call`."""
+        return self._refusal(request) or handler(request)
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """As `wrap_tool_call`, with the look at the messages in a worker thread."""
+        refusal = await asyncio.to_thread(self._refusal, request)
+        return refusal or await handler(request)
+
+    def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:
+        state = request.state
+        records = state.get(self._records_key) if isinstance(state, dict) else None
+        return self._guard.refusal(request, records)
+
+
+def _guarding(own: type[SkillMiddleware]) -> type[SkillMiddleware]:
+    """A class like `own` that guards tool calls as well."""
+    if own.wrap_tool_call is not AgentMiddleware.wrap_tool_call:
+        raise ConfigurationError(
+            f"{own.__name__} wraps tool calls itself and cannot enforce allowed-tools.",
+            "Put that into a middleware of its own.",
+        )
+    return type(own.__name__, (_Guarding, own), {"__module__": own.__module__})
 
 
 def _records(request: ModelRequest[Any], key: str) -> Any:

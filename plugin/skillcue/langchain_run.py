@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
+from skillcue.allowed_tools import tools_by_skill
 from skillcue.mode import requested_mode
 from skillcue.push.advisor import Plan
 
@@ -63,6 +64,7 @@ def advice_event(plan: Plan) -> dict[str, Any]:
         "reason": advice.reason,
         "elapsed_ms": round(advice.elapsed_s * 1000, 3),
         "shadow": plan.shadow,
+        "allowed_tools": tools_by_skill(hit.skill for hit in advice.hits),
     }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # No postponed annotations here: LangGraph reads the types of injected arguments at run time.
 
-__all__ = ["skill_tools"]
+__all__ = ["is_skill_tool", "skill_tools"]
 
 
 def _or_default(default: int) -> BeforeValidator:
@@ -157,3 +157,8 @@ def skill_tools(
         _SkillLoad(name=pull.load_name, description=TOOL_DESCRIPTIONS["load"], **shared),
         _SkillList(name=pull.list_name, description=TOOL_DESCRIPTIONS["list"], **shared),
     ]
+
+
+def is_skill_tool(tool: Any) -> bool:
+    """Whether the tool is one of `skill_tools`, of whatever library."""
+    return isinstance(tool, _SkillTool)

@@ -13,7 +13,9 @@ from typing import Any, Literal
 from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.workflow import Event
+from pydantic import Field
 
+from skillcue.allowed_tools import tools_by_skill
 from skillcue.mode import MODE_KEY, requested_mode
 from skillcue.push.advisor import Plan
 
@@ -51,6 +53,7 @@ class SkillAdviceEvent(Event):
         reason: One sentence: why it spoke or stayed silent.
         elapsed_ms: Time spent, milliseconds.
         shadow: It was decided and not shown to the model.
+        allowed_tools: What the offered skills allow, by id; skills that say nothing are left out.
     """
 
     type: Literal["skill_advice"] = "skill_advice"
@@ -64,6 +67,7 @@ class SkillAdviceEvent(Event):
     reason: str
     elapsed_ms: float
     shadow: bool = False
+    allowed_tools: dict[str, list[str]] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan) -> SkillAdviceEvent:
@@ -80,6 +84,7 @@ class SkillAdviceEvent(Event):
             reason=advice.reason,
             elapsed_ms=round(advice.elapsed_s * 1000, 3),
             shadow=plan.shadow,
+            allowed_tools=tools_by_skill(hit.skill for hit in advice.hits),
         )
 
 

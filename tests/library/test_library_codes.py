@@ -47,6 +47,7 @@ FILES: dict[str, bytes] = {
     "comment-kept": header("name: tea\ndescription: a #1\n"),
     "field-unreadable": header(HEAD + "metadata:\n  {a: [\n"),
     "field-not-text": header("name: tea\ndescription: [a]\n"),
+    "allowed-tools-unclear": header(HEAD + "allowed-tools: Edit(src/**)\n"),
     "field-not-boolean": header(HEAD + "user-invocable: maybe\n"),
     "key-duplicate": header(HEAD + "name: milk\n"),
     "key-spelling": header("Name: tea\ndescription: Brew tea.\n"),

@@ -81,16 +81,20 @@ def read_ids(skill: Skill) -> tuple[str, ...]:
 
 
 def with_parents(skill: Skill, find: Find) -> Skill | None:
-    """`skill` with the trust of everything that was read for it; None where some of that is gone."""
+    """`skill` as what was read for it allows: its trust and flags, and the tools of the parents;
+    None where some of that is gone.
+    """
     sources = [find(skill_id) for skill_id in read_ids(skill)]
     present = [source for source in sources if source is not None]
     if not skill.derived_from or len(present) < len(sources):
         return None
+    parents = present[: len(dict.fromkeys(skill.derived_from))]  # `read_ids` begins with them
     trusted = all(source.trust == "trusted" for source in present)
     return replace(
         skill,
         trust="trusted" if trusted else "untrusted",
         pushable=all(source.pushable and source.searchable for source in present),
+        allowed_tools=tuple(dict.fromkeys(t for parent in parents for t in parent.allowed_tools)),
         user_invocable=all(source.user_invocable for source in present),
     )
 

@@ -142,6 +142,12 @@ CODES: Mapping[str, Code] = {
         "A field that must be true or false holds something else; its default counts.",
         "Write true or false.",
     ),
+    "allowed-tools-unclear": Code(
+        "info",
+        "A rule of allowed-tools is in a form that skillcue does not know; where it enforces them, "
+        "the rule allows nothing.",
+        "Write a tool's name, or a command behind it: Bash(git status), Bash(git:*).",
+    ),
     "key-duplicate": Code(
         "warning",
         "A key occurs more than once; the first one counts.",

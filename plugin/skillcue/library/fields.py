@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from skillcue.allowed_tools import read_rules
 from skillcue.library.characters import clean, code_points, nfc
 from skillcue.library.frontmatter import HeaderMap, Value
 from skillcue.library.limits import ReadLimits
@@ -25,6 +26,7 @@ _KNOWN = frozenset(
         "user-invocable",
     }
 )
+_RULES_IN_MESSAGE = 3
 _TRUE = frozenset({"true", "yes", "on", "y", "1"})
 _FALSE = frozenset({"false", "no", "off", "n", "0"})
 _NULL = frozenset({"", "null", "~"})
@@ -74,6 +76,11 @@ def read_fields(
     )
     if "tags" not in values and isinstance(nested := values.get("metadata"), dict):
         result.tags = _labels(nested.get("tags"))
+    unknown = read_rules(result.allowed_tools)[1]
+    if unknown:
+        shown = ", ".join(repr(rule[:60]) for rule in unknown[:_RULES_IN_MESSAGE])
+        message = f"{len(unknown)} of {len(result.allowed_tools)}: {shown}."
+        reader.note("allowed-tools-unclear", message, "allowed-tools")
     _set_name(result, reader, folder, limits)
     _set_description(result, reader, body, limits)
     return result
