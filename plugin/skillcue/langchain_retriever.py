@@ -11,10 +11,12 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import set_config_context
 from pydantic import Field
 
 from skillcue.extras import checked_cue
-from skillcue.langchain_run import current_run
+from skillcue.langchain_run import current_run, merged_config
 from skillcue_hooks import Hit
 
 if TYPE_CHECKING:
@@ -38,6 +40,24 @@ class SkillRetriever(BaseRetriever):
 
     def __init__(self, cue: SkillCue | None = None, **fields: Any) -> None:
         super().__init__(**{"cue": checked_cue(cue), **fields})
+
+    # LangChain hands a retriever no config, and sets none: without these two, a policy would not
+    # see the run-time values of a retriever that is called by itself.
+
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """The documents; see `BaseRetriever.invoke`. Policies get what `config` says."""
+        with set_config_context(merged_config(config)) as context:
+            return context.run(super().invoke, input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """As `invoke`."""
+        with set_config_context(merged_config(config)) as context:
+            found = super().ainvoke(input, config, **kwargs)
+            return await asyncio.create_task(found, context=context)
 
     def _get_relevant_documents(
         self,

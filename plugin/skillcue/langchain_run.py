@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
@@ -14,7 +16,7 @@ from skillcue.allowed_tools import tools_by_skill
 from skillcue.mode import requested_mode
 from skillcue.push.advisor import Plan
 
-__all__ = ["RunView", "advice_event", "current_run"]
+__all__ = ["RunView", "advice_event", "current_run", "merged_config"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,14 @@ def current_run() -> RunView:
     )
 
 
+def merged_config(config: RunnableConfig | None) -> RunnableConfig:
+    """`config`, and of the run around it what it says nothing about."""
+    around = _inside(get_config) or {}
+    own = ensure_config(config)
+    values = {**(around.get("configurable") or {}), **(own.get("configurable") or {})}
+    return RunnableConfig(**{**own, "configurable": values})
+
+
 def advice_event(plan: Plan) -> dict[str, Any]:
     """What the custom stream tells about a decision; plain data."""
     advice = plan.advice
@@ -77,12 +87,21 @@ def _inside(getter: Callable[[], Any]) -> Any:
 
 
 def _as_mapping(context: Any) -> Mapping[str, Any]:
+    """The values of a runtime context by name, as they are: a mapping, a dataclass, a pydantic
+    model, a named tuple or any object with attributes.
+
+    Nothing is turned into plain data on the way: a policy may go by the type of a value, and a
+    field that is left out of dumps may be the one that it goes by.
+    """
     if isinstance(context, Mapping):
         return context
     if dataclasses.is_dataclass(context) and not isinstance(context, type):
         return {f.name: getattr(context, f.name) for f in dataclasses.fields(context)}
-    dump = getattr(context, "model_dump", None)
-    return dump() if callable(dump) else {}
+    if hasattr(type(context), "model_fields"):
+        return dict(context)
+    if hasattr(context, "_asdict"):
+        return dict(context._asdict())
+    return {k: v for k, v in getattr(context, "__dict__", {}).items() if not k.startswith("_")}
 
 
 def _write_nothing(_event: Any) -> None:
