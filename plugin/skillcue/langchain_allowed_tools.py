@@ -119,7 +119,7 @@ def tool_guard(
     Raises:
         ConfigurationError: A setting has a value that it cannot have.
     """
-    if enforce not in (True, False, "refuse"):
+    if not isinstance(enforce, bool) and enforce != "refuse":
         raise ConfigurationError(
             f"enforce_allowed_tools is {enforce!r}.", 'Use True, False or "refuse".'
         )

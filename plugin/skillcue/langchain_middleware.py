@@ -103,7 +103,6 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Add the advice to the request; see `AgentMiddleware.wrap_model_call`."""
         changed, plan = self._prepare(request)
-        changed = self._guarded(request, changed, plan)
         self._announce(request, plan)
         return self._finish(request, handler(changed), plan)
 
@@ -114,11 +113,19 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """As `wrap_model_call`, with the retrieval in a worker thread."""
         changed, plan = await asyncio.to_thread(self._prepare, request)
-        changed = await asyncio.to_thread(self._guarded, request, changed, plan)
         self._announce(request, plan)
         return self._finish(request, await handler(changed), plan)
 
     def _prepare(self, request: ModelRequest[Any]) -> tuple[ModelRequest[Any], Plan]:
+        """What the model is sent, and why."""
+        changed, plan = self._advised(request)
+        if self._guard is None:
+            return changed, plan
+        records = plan.records or _records(request, self._records_key)
+        allowed = self._guard.offered(request, records)
+        return changed.override(tools=allowed.tools, tool_choice=allowed.tool_choice), plan
+
+    def _advised(self, request: ModelRequest[Any]) -> tuple[ModelRequest[Any], Plan]:
         load_tool = self._bound_load_tool(request)
         run = current_run()
         if not self._push:
@@ -135,16 +142,6 @@ class SkillMiddleware(AgentMiddleware[Any, Any, Any]):
             return request, plan
         messages = place(request.messages, plan.placements, self._own_message)
         return request.override(messages=messages), plan
-
-    def _guarded(
-        self, request: ModelRequest[Any], changed: ModelRequest[Any], plan: Plan
-    ) -> ModelRequest[Any]:
-        """`changed`, with the tools that may be offered."""
-        if self._guard is None:
-            return changed
-        records = plan.records or _records(request, self._records_key)
-        allowed = self._guard.offered(request, records)
-        return changed.override(tools=allowed.tools, tool_choice=allowed.tool_choice)
 
     def _bound_load_tool(self, request: ModelRequest[Any]) -> str | None:
         """Name of our load tool if this request has it: advice must not name an unbound tool."""

@@ -349,7 +349,7 @@ def test_hostile_rules_do_not_leave_their_place_in_a_refusal(run, library):
 
 def test_wrong_settings_are_refused_when_they_are_given(library):
     cue = cue_of(library)
-    for wrong in ("hide", "yes", None, 2):
+    for wrong in ("hide", "yes", None, 0, 1):
         with pytest.raises(ConfigurationError, match="enforce_allowed_tools"):
             SkillMiddleware(cue, enforce_allowed_tools=wrong)
     with pytest.raises(ConfigurationError, match="tool_names"):

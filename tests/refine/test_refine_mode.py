@@ -423,6 +423,23 @@ def test_a_hidden_parent_hides_what_was_made_of_it(skills: Path, tmp_path: Path)
     assert len(model.asked) == 6
 
 
+def test_a_refined_skill_has_the_flags_and_the_tools_of_what_it_was_made_of(skills: Path) -> None:
+    for name, header in (
+        ("pdf-tables", "allowed-tools: Read, Bash(pdftotext:*)\nuser-invocable: false\n"),
+        ("workbook-merge", "allowed-tools: Read, Write\n"),
+    ):
+        path = skills / name / "SKILL.md"
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("\n---\n", f"\n{header}---\n", 1), "utf-8")
+    cue, _ = open_cue(skills, good_script())
+    with cue:
+        skill = cue.lookup(TASK, mode="refine").hits[0].skill
+        assert skill.derived_from == (PDF, MERGE)
+        assert skill.allowed_tools == ("Read", "Bash(pdftotext:*)", "Write")
+        assert (skill.user_invocable, skill.pushable) == (False, True)
+        assert cue.tools().load(skill.id).data["allowed_tools"] == list(skill.allowed_tools)
+
+
 def test_what_was_only_read_counts_for_policies_and_trust_too(tmp_path: Path) -> None:
     good = write_skills(tmp_path / "good")
     odd = tmp_path / "odd" / "odd-pdf"
