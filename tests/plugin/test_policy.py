@@ -219,6 +219,58 @@ def test_a_retriever_that_forgets_the_scope_leaks_nothing(garden, caplog):
     shown = everything(cue)
     assert NAME not in shown["lookup"] + shown["advise"] + shown["skill_lookup"]
     assert "does not keep to the scope" in caplog.text
+    page = cue.lookup(TOMATO, k=3, offset=5)  # what is allowed is not lost, and counted alone
+    assert ([hit.rank for hit in page.hits], page.total) == ([6, 7], 7)
+    assert len(cue.lookup(TOMATO, k=7).hits) == 7
+
+
+class ByTenant(Policy):
+    """Its keys name the tenant, whatever it answers."""
+
+    @hookimpl
+    def skillcue_filter_skills(self, context: Mapping[str, Any], library: Library) -> Scope:
+        return Scope(str(context.get("tenant")), lambda skill: skill.name not in self.hidden)
+
+
+@pytest.mark.parametrize("cache", ["memory", "disk", "none"])
+def test_what_was_kept_under_older_answers_is_not_found(garden, tmp_path, cache):
+    """A key that says the same of other answers: by the contract it must not, and nothing leaks."""
+    policy = ByTenant()
+    store = {"memory": None, "disk": tmp_path / "cache", "none": False}[cache]
+    cue = SkillCue(garden, mode="bm25", plugins=[policy], cache=store)
+    tenant = {"run_context": {"tenant": "a"}}
+    asked = [{"role": "user", "content": TOMATO, "id": "m1"}]
+    more = [*asked, {"role": "assistant", "content": "Well"}, {**asked[0], "id": "m2"}]
+    assert NAME in everything(cue, **tenant)["advise"] + cue.advise(asked, **tenant).text
+    policy.hidden.add(NAME)
+    for number in range(40):  # the first answers are forgotten, and the policy is asked again
+        cue.list(run_context={"tenant": number})
+    shown = everything(cue, **tenant)
+    del shown["skill_load"], shown["skill_load id"]
+    shown |= {"again": str(cue.advise(asked, **tenant)), "later": str(cue.advise(more, **tenant))}
+    assert [way for way, text in shown.items() if NAME in text] == []
+    assert cue.lookup(TOMATO, k=20, **tenant).total <= 7
+
+
+def test_a_bare_name_is_shown_where_what_else_has_it_is_hidden(tmp_path):
+    for folder in ("one", "two"):
+        path = tmp_path / folder / NAME / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(
+            f"---\nname: {NAME}\ndescription: {TOMATO} {folder}.\n---\n\nDo.\n", "utf-8"
+        )
+    first, second = SkillCue(tmp_path).list()
+
+    class HideFirst(Policy):
+        def _allows(self, skill: Skill, hidden: set[str]) -> bool:
+            return skill.id != first.id
+
+    plain, hiding = SkillCue(tmp_path), SkillCue(tmp_path, plugins=[HideFirst()])
+    assert f"- {second.id}: " in plain.tools().list().text
+    for text in (hiding.tools().list().text, hiding.tools().lookup(TOMATO).text):
+        assert f"{NAME}: {TOMATO} two." in text and "@" not in text
+    offered = hiding.advise(say(f"use {NAME}")).text
+    assert f'skill_load(name="{NAME}")' in offered and second.id not in offered
 
 
 def test_skills_that_are_not_searched_are_under_the_policy_as_well(tmp_path):
