@@ -17,6 +17,7 @@ from pydantic import Field
 
 from skillcue.extras import checked_cue
 from skillcue.langchain_run import current_run, merged_config
+from skillcue.untrusted import marked
 from skillcue_hooks import Hit
 
 if TYPE_CHECKING:
@@ -94,12 +95,13 @@ def _document(hit: Hit, mode: str) -> Document:
     skill = hit.skill
     return Document(
         id=skill.id,
-        page_content=f"{skill.name}: {skill.description}",
+        page_content=f"{skill.name}: {marked(skill, skill.description)}",
         metadata={
             "id": skill.id,
             "name": skill.name,
             "path": skill.path.as_posix(),
             "source": skill.source,
+            "trust": skill.trust,
             "score": hit.score,
             "rank": hit.rank,
             "mode": mode,

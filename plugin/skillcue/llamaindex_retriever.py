@@ -10,6 +10,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from skillcue.extras import checked_cue
+from skillcue.untrusted import marked
 from skillcue_hooks import Hit
 from skillcue_hooks.errors import ConfigurationError
 
@@ -71,12 +72,13 @@ def _node(hit: Hit, mode: str) -> NodeWithScore:
     skill = hit.skill
     node = TextNode(
         id_=skill.id,
-        text=f"{skill.name}: {skill.description}",
+        text=f"{skill.name}: {marked(skill, skill.description)}",
         metadata={
             "id": skill.id,
             "name": skill.name,
             "path": skill.path.as_posix(),
             "source": skill.source,
+            "trust": skill.trust,
             "score": hit.score,
             "rank": hit.rank,
             "mode": mode,

@@ -9,6 +9,7 @@ from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.commands.records import skill_record, source_record
 from skillcue.push.budget import shorten
+from skillcue.untrusted import marked
 from skillcue_hooks import Skill
 
 __all__ = ["run"]
@@ -51,7 +52,7 @@ def _show(skills: list[Skill]) -> None:
             skill.name,
             skill.category,
             ", ".join(skill.tags),
-            shorten(" ".join(skill.description.split()), DESCRIPTION_CHARS),
+            shorten(marked(skill, " ".join(skill.description.split())), DESCRIPTION_CHARS),
         )
         for skill in skills
     ]

@@ -10,6 +10,7 @@ from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.commands.records import hit_record
 from skillcue.push.budget import shorten
+from skillcue.untrusted import marked
 from skillcue_hooks import Ranking
 from skillcue_hooks.errors import ConfigurationError
 
@@ -75,7 +76,7 @@ def _show(ranking: Ranking) -> None:
             str(hit.rank),
             hit.skill.name,
             f"{hit.score:.2f}",
-            shorten(" ".join(hit.skill.description.split()), DESCRIPTION_CHARS),
+            shorten(marked(hit.skill, " ".join(hit.skill.description.split())), DESCRIPTION_CHARS),
         )
         for hit in ranking.hits
     ]

@@ -15,7 +15,16 @@ from skillcue.push.budget import shorten
 from skillcue.push.messages import ADVICE_CLOSE, ADVICE_OPEN
 from skillcue_hooks import Hit, Skill
 
-__all__ = ["advice_block", "escape", "escape_path", "render_advice", "render_body", "wrap_custom"]
+__all__ = [
+    "BRACKETS",
+    "advice_block",
+    "escape",
+    "escape_path",
+    "quoted_lines",
+    "render_advice",
+    "render_body",
+    "wrap_custom",
+]
 
 DESCRIPTION_CHARS = 240
 """Longest description shown in advice, characters; the index holds all of it."""
@@ -28,7 +37,8 @@ _INTRO_BODY = (
     "Note from the application, not from the user: the skill library holds instructions for this "
     "message. They are loaded already; each of their lines begins with |{brackets}."
 )
-_BRACKETS = ", and &lt; and &gt; stand for angle brackets"
+BRACKETS = ", and &lt; and &gt; stand for angle brackets"
+"""Said of a quotation that holds any."""
 _OUTRO_BODY = "If they fit, follow them; if they do not, go on without. Do not mention this note."
 _OUTRO_LOAD = (
     "If one fits, load it before you act and follow it; if none fits, go on without. "
@@ -84,9 +94,6 @@ def render_advice(
 def render_body(skill: Skill, mark: str, body: str, base_dir: Path | None, call: str) -> str:
     """A whole body, without delimiters: what the load tool answers, as a quotation.
 
-    Every line of the body gets a mark in front, so that none can be taken for the end of the
-    quotation or for another speaker, whatever it begins with.
-
     Args:
         skill: The skill.
         mark: The first line of what the load tool answers.
@@ -94,16 +101,25 @@ def render_body(skill: Skill, mark: str, body: str, base_dir: Path | None, call:
         base_dir: Folder that paths in the body refer to; None where there is none.
         call: How a file beside it is read; "" where it cannot be.
     """
-    text = _without_markup(clean(body).text).strip("\n")
-    brackets = _BRACKETS if "&lt;" in text or "&gt;" in text else ""
+    quoted = quoted_lines(body)
+    brackets = BRACKETS if any("&lt;" in line or "&gt;" in line for line in quoted) else ""
     lines = [_INTRO_BODY.format(brackets=brackets), _without_markup(mark)]
     lines.append(f"{escape(skill.name)}: {escape(skill.description, DESCRIPTION_CHARS)}")
     if base_dir is not None:
         where = f"Base directory: {escape_path(str(base_dir))} (relative paths below start there"
         lines.append(f"{where}; read a file with {call})" if call else f"{where})")
-    lines += [f"| {line}".rstrip() for line in text.split("\n")]
-    lines.append(_OUTRO_BODY)
+    lines += [*quoted, _OUTRO_BODY]
     return "\n".join(lines)
+
+
+def quoted_lines(text: str) -> list[str]:
+    """The lines of `text`, each behind a vertical bar and without markup.
+
+    The bar keeps a line from being taken for the end of the quotation or for another speaker,
+    whatever it begins with.
+    """
+    plain = _without_markup(clean(text).text).strip("\n")
+    return [f"| {line}".rstrip() for line in plain.split("\n")]
 
 
 def wrap_custom(text: str) -> str:
