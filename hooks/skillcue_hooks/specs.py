@@ -114,10 +114,12 @@ class SkillcueSpecs:
         """
 
     @hookspec
-    def skillcue_assess_skill(self, skill: Skill) -> tuple[Diagnostic, ...] | None:
+    def skillcue_assess_skill(self, skill: Skill, text: str) -> tuple[Diagnostic, ...] | None:
         """Report risks found in a skill.
 
-        Fires once for each skill and content hash, when it enters the library. Any finding of
+        Fires once for each skill and content hash, when it enters the library. `text` is the
+        whole file, front matter and hidden characters included; of a source that has no
+        ``read_text(skill)``, name, description and `skill.body`. Any finding of
         severity ``error``, and any exception, makes the skill untrusted: it stays loadable and
         is never pushed. Findings appear in `SkillCue.diagnostics`.
         """

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import skillcue_adapters.register
-from skillcue_hooks import hookimpl
+from skillcue_hooks import Diagnostic, Skill, hookimpl
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
     from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["AttachLangGraph", "AttachLlamaIndex", "OpenRemoteSources", "plugins"]
+__all__ = ["AttachLangGraph", "AttachLlamaIndex", "OpenRemoteSources", "Scanner", "plugins"]
 
 
 class AttachLangGraph:
@@ -54,6 +54,17 @@ class OpenRemoteSources:
         return open_spec(spec, cache_dir)
 
 
+class Scanner:
+    """Looks for what is hostile on the face of a skill; its rules are loaded with the first."""
+
+    @hookimpl(trylast=True)
+    def skillcue_assess_skill(self, skill: Skill, text: str) -> tuple[Diagnostic, ...] | None:
+        """Findings in the whole text and in the names."""
+        from skillcue.scanning.report import findings
+
+        return findings(skill, text)
+
+
 def plugins() -> dict[str, object]:
     """Name to plugin, in order of registration."""
     return {
@@ -61,4 +72,5 @@ def plugins() -> dict[str, object]:
         "langgraph": AttachLangGraph(),
         "llamaindex": AttachLlamaIndex(),
         "sources": OpenRemoteSources(),
+        "scanner": Scanner(),
     }

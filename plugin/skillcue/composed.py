@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillcue.library.live import Assessor
+from skillcue.library.live import Ask, Assessor
 from skillcue.library.source import StaticSource
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.refine.composed import ID_PREFIX, REFINED_SOURCE, with_parents
 from skillcue_adapters.refine.names import Taken, may_be_called, named, policy_tag
-from skillcue_hooks.contracts import Diagnostic, Ranking, Scope, Skill
+from skillcue_hooks.contracts import Ranking, Scope, Skill
 from skillcue_hooks.protocols import SkillSource
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ComposedSkills:
     def __init__(
         self,
         cache_dir: Path | None,
-        assess: Callable[[Skill], tuple[Diagnostic, ...] | None],
+        assess: Ask,
     ) -> None:
         self._cache_dir = cache_dir
         self._assessor = Assessor(assess)
@@ -75,7 +75,7 @@ class ComposedSkills:
             return None
         self._remember(skill)
         skill = with_parents(skill, find)
-        return None if skill is None else named(self._assessor.assess(skill)[0], taken)
+        return None if skill is None else named(self._assessor.assess(skill, self.source)[0], taken)
 
     def candidates(self, name: str, scope: Scope | None) -> tuple[str, ...]:
         """Ids of the skills that may be called `name`, of those composed under the policy `scope`.

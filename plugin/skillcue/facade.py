@@ -591,10 +591,13 @@ class SkillCue:
         """The shortest name that loads exactly `skill`."""
         return self.snapshot().load_name(skill)
 
-    def _assess(self, skill: Skill) -> tuple[Diagnostic, ...] | None:
+    def _assess(self, skill: Skill, text: str) -> tuple[Diagnostic, ...] | None:
         failed: list[Exception] = []
         found = self.plugins.collect(
-            "skillcue_assess_skill", lambda _plugin, error: failed.append(error), skill=skill
+            "skillcue_assess_skill",
+            lambda _plugin, error: failed.append(error),
+            skill=skill,
+            text=text,
         )
         if failed:  # the library marks a skill untrusted when its assessment raises
             raise failed[0]

@@ -261,7 +261,7 @@ def test_a_source_that_fails_from_the_start_gives_no_skills_and_an_error() -> No
 def test_a_skill_is_assessed_once_a_version(tmp_path: Path, put: Put, skill_text: Text) -> None:
     asked: list[tuple[str, str]] = []
 
-    def assess(skill: Skill) -> None:
+    def assess(skill: Skill, _text: str) -> None:
         asked.append((skill.id, skill.description))
 
     put("tea/SKILL.md", skill_text("tea", "one"))
@@ -279,7 +279,7 @@ def test_a_skill_is_assessed_once_a_version(tmp_path: Path, put: Put, skill_text
 
 
 def test_findings_are_reported_and_an_error_takes_trust_away() -> None:
-    def assess(skill: Skill) -> tuple[Diagnostic, ...]:
+    def assess(skill: Skill, _text: str) -> tuple[Diagnostic, ...]:
         if skill.name == "odd":
             raise RuntimeError("scanner broke")
         severity = "error" if skill.name == "bad" else "warning"

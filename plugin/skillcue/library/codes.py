@@ -7,28 +7,14 @@ cannot be emitted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from skillcue_hooks.contracts import Diagnostic, Severity
+from skillcue.library.code import Code
+from skillcue.library.lock_codes import LOCK_CODES
+from skillcue.library.scan_codes import SCAN_CODES
+from skillcue_hooks.contracts import Diagnostic
 
 __all__ = ["CODES", "Code", "diagnostic"]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What a diagnostic code stands for.
-
-    Attributes:
-        severity: ``error`` when something the author wrote is missing from the library,
-            ``warning`` when it was mended or needs a look, ``info`` when it is by design.
-        meaning: One sentence, true of every diagnostic with this code.
-        remedy: What the author of the file or the owner of the library does about it.
-    """
-
-    severity: Severity
-    meaning: str
-    remedy: str
 
 
 CODES: Mapping[str, Code] = {
@@ -299,6 +285,8 @@ CODES: Mapping[str, Code] = {
         "An assessor raised an exception, so the skill is untrusted and never pushed.",
         "See the message; correct or remove the plugin.",
     ),
+    **SCAN_CODES,
+    **LOCK_CODES,
 }
 """Code to what it stands for."""
 

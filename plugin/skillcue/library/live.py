@@ -14,16 +14,20 @@ from typing import Literal, Self
 
 from skillcue.library.codes import diagnostic
 from skillcue.library.snapshot import Composed, Enrich, LibrarySnapshot, build_snapshot
+from skillcue.library.whole import whole_text
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Assessor", "LiveLibrary", "Recheck", "RecheckSettings"]
+__all__ = ["Ask", "Assessor", "LiveLibrary", "Recheck", "RecheckSettings"]
 
 Recheck = Literal["auto", "always", "background", "manual"]
 """When files are looked at again: ``auto`` decides by what the last look cost, ``always`` on
 every call, ``background`` never makes a call wait, ``manual`` only in `LiveLibrary.refresh`."""
+
+Ask = Callable[[Skill, str], tuple[Diagnostic, ...] | None]
+"""Gives what is found in a skill and its whole text."""
 
 _RECHECKS = ("auto", "always", "background", "manual")
 
@@ -56,8 +60,9 @@ class LiveLibrary:
 
     Args:
         sources: In precedence order, earlier first.
-        assess: Called once for each skill id and content hash. A finding of severity ``error``
-            or an exception makes the skill untrusted, so that it is never pushed.
+        assess: Called once for each skill id and content hash, with the whole text. A finding of
+            severity ``error`` or an exception makes the skill untrusted, so that it is never
+            pushed.
         enrich: Adds search terms to the skills of each snapshot.
         recheck: See `Recheck`.
         clock: Monotonic time in seconds.
@@ -72,7 +77,7 @@ class LiveLibrary:
         self,
         sources: Sequence[SkillSource],
         *,
-        assess: Callable[[Skill], tuple[Diagnostic, ...] | None] | None = None,
+        assess: Ask | None = None,
         enrich: Enrich | None = None,
         recheck: Recheck = "auto",
         clock: Callable[[], float] = time.monotonic,
@@ -225,15 +230,15 @@ class LiveLibrary:
 class Assessor:
     """Asks about each skill version once."""
 
-    def __init__(self, ask: Callable[[Skill], tuple[Diagnostic, ...] | None]) -> None:
+    def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._known: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
 
-    def assess(self, skill: Skill) -> tuple[Skill, tuple[Diagnostic, ...]]:
+    def assess(self, skill: Skill, source: SkillSource) -> tuple[Skill, tuple[Diagnostic, ...]]:
         """`skill`, with lower trust if need be, and what was found in it."""
         key = (skill.id, skill.content_hash)
         if key not in self._known:
-            self._known[key] = self._findings(skill)
+            self._known[key] = self._findings(skill, source)
         findings = self._known[key]
         if any(item.severity == "error" for item in findings):
             return replace(skill, trust="untrusted", pushable=False), findings
@@ -244,9 +249,9 @@ class Assessor:
         alive = {(skill.id, skill.content_hash) for skill in skills}
         self._known = {key: found for key, found in self._known.items() if key in alive}
 
-    def _findings(self, skill: Skill) -> tuple[Diagnostic, ...]:
+    def _findings(self, skill: Skill, source: SkillSource) -> tuple[Diagnostic, ...]:
         try:
-            return tuple(self._ask(skill) or ())
+            return tuple(self._ask(skill, whole_text(source, skill)) or ())
         except Exception as error:  # a scanner that fails must not make a skill look safe
             log.warning("assessing %s failed: %r", skill.id, error, exc_info=error)
             message = f"{skill.id}: {type(error).__name__}: {error}"

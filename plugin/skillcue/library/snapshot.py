@@ -18,8 +18,8 @@ from skillcue_hooks.protocols import SkillSource
 
 __all__ = ["Assess", "Composed", "Enrich", "LibrarySnapshot", "build_snapshot"]
 
-Assess = Callable[[Skill], tuple[Skill, tuple[Diagnostic, ...]]]
-"""Gives a skill, with lower trust if need be, and what was found in it."""
+Assess = Callable[[Skill, SkillSource], tuple[Skill, tuple[Diagnostic, ...]]]
+"""Gives a skill of a source, with lower trust if need be, and what was found in it."""
 
 Enrich = Callable[[tuple[Skill, ...]], tuple[Skill, ...]]
 """Gives the same skills in the same order, with `Skill.search_terms`."""
@@ -230,7 +230,7 @@ def build_snapshot(
     diagnostics = [*extra, *(item for scan in scans for item in scan.diagnostics)]
     diagnostics += merged.diagnostics
     if assess is not None:
-        assessed = [assess(skill) for skill in skills]
+        assessed = [assess(*pair) for pair in zip(skills, merged.sources, strict=True)]
         skills = tuple(skill for skill, _ in assessed)
         diagnostics += [item for _, findings in assessed for item in findings]
     if enrich is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from skillcue.library.characters import nfc
 from skillcue.library.codes import diagnostic
+from skillcue.library.decoding import decode
 from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
 from skillcue.library.naming import display_name, skill_id
 from skillcue.library.opening import NotRegularError, OutsideError, read_regular
@@ -163,18 +165,35 @@ class FolderSource:
         Raises:
             SkillFileError: The file is gone or may not be read.
         """
+        return read_body(self._read_again(skill), skill.path, self._limits)
+
+    def read_text(self, skill: Skill) -> str:
+        """The whole file as it was read, hidden characters included, up to ``limits.file_bytes``.
+
+        Raises:
+            SkillFileError: The file is gone, may not be read, or is not the one of the last look.
+        """
+        data = self._read_again(skill)
+        limit = self._limits.file_bytes
+        text = decode(data[:limit], len(data) <= limit).text
+        if hashlib.sha256(text.encode("utf-8")).hexdigest() != skill.content_hash:
+            raise SkillFileError(
+                f"The file of skill {skill.name!r} has just changed.", "Look the skill up again."
+            )
+        return text
+
+    def base_dir(self, skill: Skill) -> Path | None:
+        """The folder of the skill."""
+        return skill.path.parent
+
+    def _read_again(self, skill: Skill) -> bytes:
         try:
-            data, _ = read_regular(str(skill.path), self._limits.file_bytes, self._roots())
+            return read_regular(str(skill.path), self._limits.file_bytes, self._roots())[0]
         except OSError as error:
             raise SkillFileError(
                 f"The file of skill {skill.name!r} cannot be read: {error.strerror or error}.",
                 "It may have been moved or deleted; look the skill up again.",
             ) from error
-        return read_body(data, skill.path, self._limits)
-
-    def base_dir(self, skill: Skill) -> Path | None:
-        """The folder of the skill."""
-        return skill.path.parent
 
     def _resolved(self) -> str:
         """The absolute folder; found on first use, so that building a source touches no disk."""
