@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,6 +112,8 @@ class SkillCue:
             a `LanguageModel`.
         prices: What it costs: model name to money for a million tokens in and out.
         augment: Search what ``skillcue augment`` has put into the folder `cache` as well.
+        lock: A lock file of ``skillcue lock``; what differs from it is in `diagnostics`. Read once.
+        frozen: Serve only skills that are as the lock file has them, down to the files beside them.
 
     Raises:
         LibraryNotFoundError: A source does not exist.
@@ -150,6 +153,8 @@ class SkillCue:
         llm: Any = None,
         prices: Mapping[str, tuple[float, float]] | None = None,
         augment: bool = False,
+        lock: str | os.PathLike[str] | None = None,
+        frozen: bool = False,
         **unknown: Any,
     ) -> None:
         if unknown:
@@ -191,10 +196,11 @@ class SkillCue:
         self._fits = GateFits(cache_dir)
         self._composed = ComposedSkills(cache_dir, self._assess)
         self._judge = open_judge(self.push.judge, self.language_model("judge"), cache_dir)
+        opened = open_sources(
+            sources, trust=trust, strict=strict, plugins=self.plugins, cache_dir=cache_dir
+        )
         self._live = LiveLibrary(
-            open_sources(
-                sources, trust=trust, strict=strict, plugins=self.plugins, cache_dir=cache_dir
-            ),
+            _held_to_lock(opened, lock, frozen),
             assess=self._assess,
             enrich=_enricher(augment, cache_dir),
             recheck=recheck,
@@ -425,6 +431,11 @@ class SkillCue:
         """Everything in the library that is not clean."""
         return self.snapshot().diagnostics
 
+    @property
+    def sources(self) -> tuple[SkillSource, ...]:
+        """Where the skills come from, in precedence order."""
+        return self._live.sources
+
     def refresh(self) -> bool:
         """Look at the files now; True when they changed since anything was last answered."""
         before, self._generation = self._generation, self._live.refresh().generation
@@ -630,6 +641,23 @@ def _language_model(llm: Any, prices: Any) -> MeteredLanguageModel | None:
     from skillcue_adapters.language_models import open_language_model  # only where used
 
     return open_language_model(llm, prices=prices)
+
+
+def _held_to_lock(
+    sources: tuple[SkillSource, ...], lock: str | os.PathLike[str] | None, frozen: bool
+) -> tuple[SkillSource, ...]:
+    if not isinstance(frozen, bool):
+        raise ConfigurationError(f"frozen is {frozen!r}.", "Use True or False.")
+    if lock is None:
+        if frozen:
+            raise ConfigurationError(
+                "frozen needs a lock file.", 'Pass lock="skillcue.lock"; `skillcue lock` writes it.'
+            )
+        return sources
+    from skillcue.locking import locked_sources, read_lock  # only where used
+
+    path = Path(lock)
+    return locked_sources(sources, read_lock(path), path, frozen=frozen)
 
 
 def _enricher(augment: bool, cache_dir: Path | None) -> Enrich | None:

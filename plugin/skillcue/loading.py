@@ -7,7 +7,6 @@ import html
 from skillcue.library.files import list_files, read_file_text, resolve_file
 from skillcue.library.limits import DEFAULT_LIMITS
 from skillcue.library.snapshot import LibrarySnapshot
-from skillcue.library.source import FolderSource
 from skillcue.push.render import escape
 from skillcue_hooks.contracts import LoadedSkill, Scope, Skill
 from skillcue_hooks.errors import SkillFileError
@@ -61,7 +60,7 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    limits = source.limits if isinstance(source, FolderSource) else DEFAULT_LIMITS
+    limits = getattr(source, "limits", DEFAULT_LIMITS)
     files = list_files(base_dir, FILES_LISTED, limits).paths if base_dir else ()
     shown_file = None
     if file is None:
@@ -70,8 +69,9 @@ def load_skill(
         if base_dir is None:
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
         path = resolve_file(base_dir, file, limits)
-        shown_file = path.relative_to(base_dir).as_posix()
-        text = read_file_text(path, limits)
+        shown_file = path.relative_to(base_dir.resolve()).as_posix()
+        read = getattr(source, "read_file", None)  # a source that checks what it hands out
+        text = read(skill, path) if read else read_file_text(path, limits)
     pages = split_pages(text)
     if not 1 <= page <= len(pages):
         raise SkillFileError(

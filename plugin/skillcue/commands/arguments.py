@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     _index(commands)
     _augment(commands)
     _export_pairs(commands)
+    _lock(commands)
     _serve(commands)
     _plugins(commands)
     return parser
@@ -578,6 +579,25 @@ examples/fine_tune/ trains a bi-encoder on the file.
     )
 
 
+def _lock(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "lock",
+        "write down what every skill is, or check that nothing has changed since",
+        """\
+  skillcue lock --skills examples/skills
+  skillcue lock --check
+  skillcue search "fill in a form" --frozen
+""",
+    )
+    _library_options(parser, frozen=False)
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare and write nothing; 1 when a skill was changed, added or removed",
+    )
+
+
 def _serve(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _command(
         commands,
@@ -593,6 +613,7 @@ or with skillcue/method in the _meta of a request.
 """,
     )
     parser.add_argument("--skills", action="append", metavar="FOLDER", help=_SKILLS_HELP)
+    _lock_options(parser, frozen=True)
     _traceback_option(parser)
     _retrieval_options(parser)
     parser.add_argument(
@@ -645,8 +666,11 @@ def _command(
     return parser
 
 
-def _library_options(parser: argparse.ArgumentParser, skills_help: str = _SKILLS_HELP) -> None:
+def _library_options(
+    parser: argparse.ArgumentParser, skills_help: str = _SKILLS_HELP, *, frozen: bool = True
+) -> None:
     parser.add_argument("--skills", action="append", metavar="FOLDER", help=skills_help)
+    _lock_options(parser, frozen=frozen)
     parser.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
@@ -654,6 +678,16 @@ def _library_options(parser: argparse.ArgumentParser, skills_help: str = _SKILLS
         help="show a bar on a terminal while a large library is read",
     )
     _common_options(parser)
+
+
+def _lock_options(parser: argparse.ArgumentParser, *, frozen: bool) -> None:
+    parser.add_argument("--lock", metavar="FILE", help="the lock file (default: skillcue.lock)")
+    if frozen:
+        parser.add_argument(
+            "--frozen",
+            action="store_true",
+            help="serve only skills that are as the lock file has them",
+        )
 
 
 def _retrieval_options(parser: argparse.ArgumentParser) -> None:

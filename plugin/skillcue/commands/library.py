@@ -19,6 +19,7 @@ from skillcue.commands.messages import print_error, print_note
 from skillcue.commands.waiting import wait_ready
 from skillcue.facade import SkillCue
 from skillcue.library.source import FolderSource
+from skillcue.locking.lock_file import LOCK_FILE
 from skillcue.sources import SourceSpec
 from skillcue_hooks.errors import ConfigurationError, LibraryNotFoundError
 
@@ -140,7 +141,7 @@ def cue_options(args: Namespace) -> dict[str, Any]:
             "Add --cache FOLDER, the folder of `skillcue augment --cache FOLDER`.",
         )
     model = [getattr(args, name, None) for name in ("llm", "price", "llm_timeout")]
-    return {**options, "llm": open_model(*model)}
+    return {**options, **_lock_options(args), "llm": open_model(*model)}
 
 
 def named_sources(named: Sequence[str] | None) -> list[str]:
@@ -162,6 +163,14 @@ def named_sources(named: Sequence[str] | None) -> list[str]:
         f"No skills: {SKILLS_ENV} is not set, and there is none of {looked} in {Path.cwd()}.",
         "Name a folder: --skills path/to/skills",
     )
+
+
+def _lock_options(args: Namespace) -> dict[str, Any]:
+    """``--lock`` and ``--frozen``, of which the second does with the usual lock file."""
+    if not getattr(args, "frozen", None):
+        held = args.lock if hasattr(args, "frozen") else None
+        return {"lock": held} if held else {}
+    return {"lock": args.lock or LOCK_FILE, "frozen": True}
 
 
 def _source(spec: str, bar: _Bar) -> SourceSpec:

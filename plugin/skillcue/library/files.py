@@ -16,7 +16,14 @@ from skillcue.library.opening import inside, read_regular
 from skillcue.library.walker import is_pruned, is_skill_file
 from skillcue_hooks.errors import SkillFileError, closest_names
 
-__all__ = ["FileListing", "list_files", "read_file_text", "resolve_file"]
+__all__ = [
+    "FileListing",
+    "list_files",
+    "read_file_data",
+    "read_file_text",
+    "resolve_file",
+    "text_of_file",
+]
 
 _NAMED_IN_ERRORS = 20
 """File names listed in an error message."""
@@ -86,6 +93,15 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
         SkillFileError: It is not text, larger than ``limits.file_bytes``, or cannot be read; the
             message gives path and size, so that another tool can open it.
     """
+    return text_of_file(path, read_file_data(path, limits))
+
+
+def read_file_data(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
+    """All bytes of a file that `resolve_file` returned.
+
+    Raises:
+        SkillFileError: It is larger than ``limits.file_bytes``, or cannot be read.
+    """
     try:
         data, status = read_regular(str(path), limits.file_bytes)
     except OSError as error:
@@ -98,12 +114,21 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
             "(file_bytes) are read.",
             f"Open it at {path}.",
         )
+    return data
+
+
+def text_of_file(path: Path, data: bytes) -> str:
+    """`data` of the file at `path` as text without hidden characters.
+
+    Raises:
+        SkillFileError: It is not text.
+    """
     decoded = decode(data)
     cleaned = clean(decoded.text)
     binary = b"\x00" in data and decoded.encoding == "utf-8"
     if binary or 4 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
-            f"File {path.name!r} is not text ({status.st_size} bytes).", f"It is at {path}."
+            f"File {path.name!r} is not text ({len(data)} bytes).", f"It is at {path}."
         )
     return cleaned.text
 

@@ -12,7 +12,7 @@ from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Merged", "merge"]
+__all__ = ["Merged", "distinct_labels", "merge"]
 
 _IDS_IN_MESSAGE = 3
 """Ids named in a message about skills that share a name or a text."""
@@ -48,7 +48,7 @@ class _Pool:
 def merge(sources: Sequence[SkillSource], scans: Sequence[SourceScan]) -> Merged:
     """All skills of `scans`, earlier sources first."""
     pool = _Pool()
-    for source, label, scan in zip(sources, _distinct_labels(sources), scans, strict=True):
+    for source, label, scan in zip(sources, distinct_labels(sources), scans, strict=True):
         for skill in scan.skills:
             _add(pool, _checked(skill, source), source, label)
     _name_copies(pool)
@@ -141,7 +141,7 @@ def _listed(ids: list[str]) -> str:
     return ", ".join(ids[:_IDS_IN_MESSAGE]) + (f" and {more} more" if more > 0 else "")
 
 
-def _distinct_labels(sources: Sequence[SkillSource]) -> list[str]:
+def distinct_labels(sources: Sequence[SkillSource]) -> list[str]:
     """Labels for ids: the second source of a label becomes ``label~2``."""
     seen: dict[str, int] = {}
     labels = []
