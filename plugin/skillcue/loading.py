@@ -11,7 +11,14 @@ from skillcue.push.render import escape
 from skillcue_hooks.contracts import LoadedSkill, Scope, Skill
 from skillcue_hooks.errors import SkillFileError
 
-__all__ = ["FILES_LISTED", "PAGE_CHARS", "load_skill", "shown_name", "split_pages"]
+__all__ = [
+    "FILES_LISTED",
+    "PAGE_CHARS",
+    "load_skill",
+    "quotable_pages",
+    "shown_name",
+    "split_pages",
+]
 
 PAGE_CHARS = 32_000
 """Most characters on one page, about 8,000 tokens; longer texts are split between lines."""
@@ -32,6 +39,22 @@ def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
         pages.append(text[start:end])
         start = end
     return [*pages, text[start:]]
+
+
+def quotable_pages(text: str) -> list[str]:
+    """`text` in pages that stay below twice `PAGE_CHARS` when they are quoted.
+
+    A quotation writes brackets as entities and puts a bar before each line, so a page of nothing
+    else would grow to four times its size. Other texts have the pages of `split_pages`.
+    """
+    return [part for page in split_pages(text) for part in _light_parts(page)]
+
+
+def _light_parts(page: str) -> list[str]:
+    weight = len(page) + 3 * (page.count("<") + page.count(">")) + 2 * page.count("\n")
+    if weight <= 2 * PAGE_CHARS:
+        return [page]
+    return [p for half in split_pages(page, len(page) // 2 + 1) for p in _light_parts(half)]
 
 
 def shown_name(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> str:
@@ -72,7 +95,7 @@ def load_skill(
         shown_file = path.relative_to(base_dir.resolve()).as_posix()
         read = getattr(source, "read_file", None)  # a source that checks what it hands out
         text = read(skill, path) if read else read_file_text(path, limits)
-    pages = split_pages(text)
+    pages = quotable_pages(text) if skill.trust == "untrusted" else split_pages(text)
     if not 1 <= page <= len(pages):
         raise SkillFileError(
             f"{shown_file or skill.name} has {len(pages)} pages, not {page}.",

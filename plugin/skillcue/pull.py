@@ -52,6 +52,8 @@ LIST_PAGE = 50
 """Skills on one page of ``skill_list``."""
 LINE_CHARS = 300
 """Longest description in a result list, characters."""
+TITLE_CHARS = 2_000
+"""Longest description above the text of a skill, characters."""
 FILES_SHOWN = 40
 """Most files beside a skill that ``skill_load`` names."""
 QUERY_CHARS = 2_000
@@ -348,7 +350,7 @@ class PullTools:
     def _loaded_text(self, loaded: LoadedSkill, mark: LoadedMark) -> str:
         lines = [mark_loaded(mark)]
         opens = loaded.file is None and loaded.page == 1
-        title = f"{escape(loaded.skill.name)}: {escape(loaded.skill.description)}"
+        title = f"{escape(loaded.skill.name)}: {escape(loaded.skill.description, TITLE_CHARS)}"
         around = _surroundings(loaded, self.load_name, self._paths) if opens else []
         if loaded.skill.trust == "untrusted":
             quoted = [title, loaded.text] if opens else [loaded.text]

@@ -15,6 +15,8 @@ from skillcue.library.notes import Notes
 
 __all__ = ["Fields", "first_paragraph", "read_fields"]
 
+NAME_CHARS_KEPT = 256
+"""Names longer than that give way to the folder's: a name stands in ids, lists and advice."""
 _KNOWN = frozenset(
     {
         "name",
@@ -166,6 +168,9 @@ def _set_name(result: Fields, reader: _FieldReader, folder: str, limits: ReadLim
         reader.note("field-not-text", "name is a list or a map.", "name")
     else:
         result.name = reader.text("name")
+    if len(result.name) > NAME_CHARS_KEPT:
+        reader.note("name-unsafe", f"Name {result.name[:80]!r} is too long to be used.", "name")
+        result.name = ""
     if not result.name:
         result.name = folder or "skill"
         reader.note("name-missing", f"The folder name {result.name!r} is used.", "name")

@@ -116,10 +116,15 @@ class ScannedText:
         Whoever writes about attacks cites them so; it says nothing about how a model reads it.
         """
         text, start = match.string, match.start()
+        if start < self._header_end(text):  # quotes of YAML cite nothing
+            return False
         before = text[max(text.rfind("\n", 0, start) + 1, start - _LOOK_BACK) : start]
         odd = any(before.count(mark) % 2 for mark in ('"', "`"))
         opened = before.rstrip()[-1:] in _QUOTES if before.strip() else False
         return odd or opened or bisect_right(self._starts(_FENCE, text), start) % 2 == 1
+
+    def _header_end(self, text: str) -> int:
+        return text.find("\n---", 3) if text.startswith("---") else 0
 
     def _starts(self, pattern: re.Pattern[str], text: str) -> list[int]:
         """Where `pattern` matches; `text` is one of the forms, which live as long as this does."""
