@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 FLOOR_VENV ?= .venv-floor
 NEURAL_VENV ?= .venv-neural
+SCANNER_VENV ?= .venv-scanner
 TORCH ?= torch==2.13.0
 SKILLS ?= examples/skills
 BENCH_DATA ?=
@@ -13,7 +14,7 @@ BENCH_CONVERSATIONS ?=
 BENCH_MODELS ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types test-floor test-neural encoders bench docs clean
+.PHONY: help demo test lint types test-floor test-neural test-scanner encoders bench docs clean
 
 help:
 	@echo "make demo                  the main job on the example library, in both frameworks"
@@ -21,6 +22,7 @@ help:
 	@echo "make test                  tests, ruff, mypy, import-linter"
 	@echo "make test-floor            framework tests with the oldest supported versions"
 	@echo "make test-neural           tests that need PyTorch (TORCH=\"torch==x.y\" picks another)"
+	@echo "make test-scanner          tests of the adapter for cisco-ai-skill-scanner"
 	@echo "make encoders              rebuild the embedded models and compare them by their vectors"
 	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools and what is found)"
 	@echo "make docs                  generated parts of the documentation"
@@ -47,6 +49,9 @@ test-floor: $(FLOOR_VENV)/.installed
 test-neural: $(NEURAL_VENV)/.installed
 	$(NEURAL_VENV)/bin/python -m pytest tests/neural
 
+test-scanner: $(SCANNER_VENV)/.installed
+	$(SCANNER_VENV)/bin/python -m pytest tests/scanner
+
 encoders: $(NEURAL_VENV)/.installed
 	$(NEURAL_VENV)/bin/python -m skillcue_adapters.encoders.build_models --out build/encoders --compare
 
@@ -64,7 +69,7 @@ docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_settings_reference.py
 
 clean:
-	rm -rf $(VENV) $(FLOOR_VENV) $(NEURAL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOOR_VENV) $(NEURAL_VENV) $(SCANNER_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -89,4 +94,9 @@ $(NEURAL_VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(NEURAL_VENV)
 	$(NEURAL_VENV)/bin/python $(PIP) "$(TORCH)"
 	$(NEURAL_VENV)/bin/python $(PIP) -e ".[dev,neural,build-encoders]"
+	@touch $@
+
+$(SCANNER_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SCANNER_VENV)
+	$(SCANNER_VENV)/bin/python $(PIP) -e ".[scanner]" "pytest>=9.0.3,<10" "pytest-asyncio>=1,<2" hypothesis
 	@touch $@

@@ -225,6 +225,10 @@ def prompts(kind: str, skills: Path) -> list[Any]:
 def test_prompts_keep_their_system_message_and_sections(
     kind: str, hostile: Path, tmp_path: Path, canary: Path
 ) -> None:
+    if kind == "judge":  # it is shown five candidates, so there must be no others
+        wanted = {"closes-our-note", "closes-prompt-sections", "answers-for-the-judge",
+                  "overrides-in-description", "html-in-description"}  # fmt: skip
+        hostile = write_hostile(tmp_path / "described", canary, wanted.__contains__)
     asked = prompts(kind, hostile)
     plain = prompts(kind, write_hostile(tmp_path / "plain", canary, lambda _name: False))
     assert asked and plain
@@ -232,7 +236,7 @@ def test_prompts_keep_their_system_message_and_sections(
     shown = 0
     for messages in asked:
         for message in messages[1:]:
-            shown += any(f"{name}@" in message.text or PAYLOAD in message.text for name in HOSTILE)
+            shown += PAYLOAD in message.text
             check_visible(message.text)
             assert OUTSIDE not in message.text
             assert len(message.text) < 60_000

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from skillcue import SkillCue
+from skillcue.cisco_scanner import CiscoScanner
 from skillcue.library.codes import CODES
 from skillcue.library.scan_codes import SCAN_CODES
 from skillcue.scanning import scan_name, scan_text
+from skillcue_hooks.errors import MissingExtraError
 
 
 def tags(text: str) -> str:
@@ -165,3 +168,9 @@ def test_what_stands_behind_the_indexed_part_is_seen(tmp_path: Path) -> None:
 
 def test_severities_are_those_of_the_table() -> None:
     assert {CODES[code].severity for code in SCAN_CODES} == {"error", "warning"}
+
+
+@pytest.mark.skipif(find_spec("skill_scanner") is not None, reason="the scanner is installed")
+def test_the_adapter_says_what_to_install() -> None:
+    with pytest.raises(MissingExtraError, match=r"skillcue\[scanner\]"):
+        CiscoScanner()
