@@ -19,8 +19,10 @@ Everything in a library that is not clean is a `Diagnostic` in `cue.diagnostics`
 | info | by design; nothing needs to be done |
 
 Files are never changed. `strict=True` turns every warning about a file into a rejection of that
-file. Words such as `body_chars` are [limits of reading](settings.md#reading). What an assessor
-plugin reports has codes of its own. See [Fix skill files](../how-to/fix-skill-files.md).
+file. Words such as `body_chars` are [limits of reading](settings.md#reading). What begins with
+`scan-` is said by the built-in scanner, with `lock-` or `frozen-` by the lock file, see
+[Pin and scan skills](../how-to/pin-and-scan-skills.md). An assessor plugin has codes of its own.
+See [Fix skill files](../how-to/fix-skill-files.md).
 """
 
 

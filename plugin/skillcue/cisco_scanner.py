@@ -8,7 +8,6 @@ network is used.
 from __future__ import annotations
 
 import importlib.util
-import logging
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +19,6 @@ from skillcue_hooks.contracts import Severity
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 
 __all__ = ["CiscoScanner"]
-
-log = logging.getLogger("skillcue.scanner")
 
 EACH_RULE = 3
 """Findings of one rule that are reported for one skill."""
@@ -88,7 +85,6 @@ class CiscoScanner:
             from skill_scanner import SkillScanner  # seconds, and only where a skill is looked at
 
             self._scanner = SkillScanner()
-            log.info("cisco-ai-skill-scanner: %s", ", ".join(self._scanner.list_analyzers()))
         return self._scanner
 
 

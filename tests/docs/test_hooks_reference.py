@@ -262,7 +262,9 @@ def test_the_policy_has_one_key_a_team(manager: SkillcuePluginManager) -> None:
 def test_the_scanner_names_the_line(
     manager: SkillcuePluginManager, body: str, lines: list[int]
 ) -> None:
-    (found,) = manager.collect("skillcue_assess_skill", fail, skill=make_skill("x", body=body))
+    (found,) = manager.collect(
+        "skillcue_assess_skill", fail, skill=make_skill("x", body=body), text=body
+    )
     assert [(d.severity, d.message.split(" of")[0]) for d in found] == [
         ("error", f"Line {line}") for line in lines
     ]

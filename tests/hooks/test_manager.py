@@ -434,7 +434,11 @@ def test_describe_has_one_record_a_plugin() -> None:
 
 def test_collect_runs_the_last_registered_first_and_drops_none() -> None:
     manager = build_manager({"built-in": Answers(1)}, [Answers(2), Answers(None), Answers(3)])
-    assert manager.collect("skillcue_assess_skill", keep, skill=make_skill("a")) == [3, 2, 1]
+    assert manager.collect("skillcue_assess_skill", keep, skill=make_skill("a"), text="") == [
+        3,
+        2,
+        1,
+    ]
 
 
 def test_tryfirst_and_trylast_move_an_implementation() -> None:
@@ -449,13 +453,15 @@ def test_tryfirst_and_trylast_move_an_implementation() -> None:
             return "last"
 
     manager = manager_of(First(0), Answers("middle"), Last(0))
-    found = manager.collect("skillcue_assess_skill", keep, skill=make_skill("a"))
+    found = manager.collect("skillcue_assess_skill", keep, skill=make_skill("a"), text="")
     assert found == ["first", "middle", "last"]
 
 
 def test_falsy_answers_count() -> None:
     assert manager_of(Answers("")).first("skillcue_render_advice", advice=ADVICE) == ""
-    empty = manager_of(Answers(())).collect("skillcue_assess_skill", keep, skill=make_skill("a"))
+    empty = manager_of(Answers(())).collect(
+        "skillcue_assess_skill", keep, skill=make_skill("a"), text=""
+    )
     assert empty == [()]
 
 
@@ -467,7 +473,7 @@ def test_collect_puts_the_answer_of_on_error_in_its_place() -> None:
         told.append((plugin, str(error)))
         return "denied"
 
-    found = manager.collect("skillcue_assess_skill", on_error, skill=make_skill("a"))
+    found = manager.collect("skillcue_assess_skill", on_error, skill=make_skill("a"), text="")
     assert found == [3, "denied", 1]
     assert told == [("Raises", "no scanner today")]
 
@@ -530,7 +536,7 @@ def test_a_wrong_call_is_the_callers_error_and_not_the_plugins(
 
 def test_a_hook_without_implementations_answers_nothing() -> None:
     manager = manager_of()
-    assert manager.collect("skillcue_assess_skill", keep, skill=make_skill("a")) == []
+    assert manager.collect("skillcue_assess_skill", keep, skill=make_skill("a"), text="") == []
     assert manager.first("skillcue_render_advice", advice=ADVICE) is None
     manager.notify("skillcue_advised", advice=ADVICE, context={})
 
