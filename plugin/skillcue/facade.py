@@ -201,7 +201,7 @@ class SkillCue:
         )
         self._live = LiveLibrary(
             _held_to_lock(opened, lock, frozen),
-            assess=self._assess,
+            assess=self._assess if self._has_assessors() else None,
             enrich=_enricher(augment, cache_dir),
             recheck=recheck,
             composed=self._composed,
@@ -601,6 +601,10 @@ class SkillCue:
     def load_name(self, skill: Skill) -> str:
         """The shortest name that loads exactly `skill`."""
         return self.snapshot().load_name(skill)
+
+    def _has_assessors(self) -> bool:
+        """Without one, no file is read a second time."""
+        return bool(self.plugins.hook.skillcue_assess_skill.get_hookimpls())
 
     def _assess(self, skill: Skill, text: str) -> tuple[Diagnostic, ...] | None:
         failed: list[Exception] = []

@@ -159,7 +159,7 @@ def test_a_change_between_look_and_load_is_refused(
     assert "invoices" in names(cue)
     append(skills / "invoices" / (file or "SKILL.md"))
     assert "invoices" in names(cue), "nobody has looked again"
-    with pytest.raises(SkillFileError, match="is frozen and has changed.*skillcue lock"):
+    with pytest.raises(SkillFileError, match=r"is frozen and has changed.*skillcue lock"):
         cue.load("invoices", file=file)
     answer = cue.tools().load("invoices", file)
     assert answer.error and "frozen" in answer.text and "One line more" not in answer.text
@@ -232,8 +232,8 @@ def test_skills_in_memory_are_pinned_by_their_text(tmp_path: Path) -> None:
         ('{"version": 2, "skills": []}', "version is 2"),
         ('{"version": 1, "skills": [{"id": "a"}]}', "entry"),
         (
-            '{"version": 1, "skills": [{"id": "a", "source": "s", "content_hash": "",'
-            ' "files": {"SKILL.md": {"sha256": "x", "size": 1}}}]}',
+            '{"version": 1, "skills": [{"id": "a", "source": "s", "content_hash": "", '
+            + '"files": {"SKILL.md": {"sha256": "x", "size": 1}}}]}',
             "entry",
         ),
     ],
