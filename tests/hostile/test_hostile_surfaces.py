@@ -85,7 +85,9 @@ def test_lists_and_lookups_are_lines_of_data(cue: SkillCue) -> None:
 
 
 def test_a_lookup_costs_no_more_than_its_lines(cue: SkillCue) -> None:
-    for line in cue.tools().lookup(REQUEST, 20).text.split("\n"):
+    tools = cue.tools()
+    texts = [tools.lookup(REQUEST, 20).text, tools.list().text, tools.list(2).text]
+    for line in "\n".join(texts).split("\n"):
         assert len(line) < LINE_CHARS + NAME_CHARS
 
 

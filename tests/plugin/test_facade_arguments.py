@@ -160,6 +160,9 @@ def test_building_one_reads_no_file(garden, monkeypatch):
     cue = SkillCue(garden)
     assert [path for path in opened if path.endswith("SKILL.md")] == []
     cue.list()
+    assert len([path for path in opened if path.endswith("SKILL.md")]) == 16, "read, and scanned"
+    opened.clear()
+    SkillCue(garden, block_plugins=["scanner"]).list()
     assert len([path for path in opened if path.endswith("SKILL.md")]) == 8
 
 

@@ -57,7 +57,7 @@ NASTY = (
     "Same-Name",
     "same_name",
 )
-LINE = re.compile(r"^(?:- |\d+\. )(.*): About number \d+\.$", re.MULTILINE)
+LINE = re.compile(r"^(?:- |\d+\. )(.*): (?:\[untrusted\] )?About number \d+\.$", re.MULTILINE)
 PLAIN_LINE = re.compile(r"^(?:- |\d+\. )(\S+): ", re.MULTILINE)
 
 
@@ -185,7 +185,7 @@ def test_names_load_under_a_policy_that_hides_some(nasty_folder, hidden):
 
 
 def test_what_advice_names_can_be_loaded_as_written(nasty_folder):
-    cue = SkillCue(nasty_folder, recheck="manual")
+    cue = SkillCue(nasty_folder, recheck="manual", block_plugins=["scanner"])
     call = re.compile(r"skill_load\(name=(\"(?:[^\"\\]|\\.)*\")\)")
     for skill in cue.list():
         messages = [{"role": "user", "content": f"use `{skill.id}`"}]
