@@ -431,11 +431,6 @@ class SkillCue:
         """Everything in the library that is not clean."""
         return self.snapshot().diagnostics
 
-    @property
-    def sources(self) -> tuple[SkillSource, ...]:
-        """Where the skills come from, in precedence order."""
-        return self._live.sources
-
     def refresh(self) -> bool:
         """Look at the files now; True when they changed since anything was last answered."""
         before, self._generation = self._generation, self._live.refresh().generation
