@@ -161,14 +161,11 @@ class _Table:
     def __init__(self, snapshot: LibrarySnapshot, scope: Scope | None) -> None:
         self._snapshot = snapshot
         self.skills: dict[str, Skill] = {}
-        hidden = set()
         for skill in snapshot.skills:
             if scope is None or scope.allows(skill):
                 self.skills.setdefault(_root(skill), skill)
-            else:
-                hidden.add(str(skill.path.parent))
         self.listed = sorted(root for root, skill in self.skills.items() if skill.searchable)
-        self._hidden = frozenset(hidden)
+        self._closed = snapshot.hidden_folders(scope)
 
     def open(self, root: str) -> OpenedSkill:
         """The skill at `root`.
@@ -181,7 +178,7 @@ class _Table:
             raise UnpublishedError("it is not in the library")
         try:
             source = self._snapshot.source_of(skill)
-            return OpenedSkill(root, skill, source, self._hidden)
+            return OpenedSkill(root, skill, source, self._closed)
         except UnpublishedError:
             raise
         except Exception as error:  # whatever a source raises concerns this skill only

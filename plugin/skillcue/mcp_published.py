@@ -7,7 +7,7 @@ import mimetypes
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +20,7 @@ from skillcue.library.source import FolderSource
 from skillcue.library.walker import SKILL_FILE
 from skillcue.mcp_frontmatter import UnpublishedError, strict_frontmatter
 from skillcue_hooks.contracts import Skill
+from skillcue_hooks.errors import SkillFileError
 from skillcue_hooks.protocols import SkillSource
 
 __all__ = ["Child", "OpenedSkill", "PublishedFile", "PublishedSkill", "mime_type"]
@@ -84,7 +85,7 @@ class OpenedSkill:
         root: URI of its folder.
         skill: The skill.
         source: Where it comes from.
-        hidden: Folders of skills that the one who asks may not see.
+        closed: Folders of skills that the one who asks may not see, links resolved.
 
     Raises:
         UnpublishedError: It does not follow the specification, or has too many files.
@@ -92,21 +93,24 @@ class OpenedSkill:
     """
 
     def __init__(
-        self, root: str, skill: Skill, source: SkillSource, hidden: frozenset[str]
+        self, root: str, skill: Skill, source: SkillSource, closed: frozenset[str]
     ) -> None:
         self.root = root
         self.skill = skill
+        self._check = getattr(source, "check_file", None)  # of a source that is pinned
         self._base = source.base_dir(skill)
-        limits = source.limits if isinstance(source, FolderSource) else DEFAULT_LIMITS
+        limits: ReadLimits = getattr(source, "limits", DEFAULT_LIMITS)
         if self._base is None:
             self._document = _rendered(skill, source.read_body(skill))
         else:  # a linked SKILL.md may lead to elsewhere in its source
             inside = [source.path] if isinstance(source, FolderSource) else []
-            self._document = _read(skill.path, [self._base, *inside])
+            self._document = self._checked(
+                skill.path.name, _read(skill.path, [self._base, *inside])
+            )
         self.frontmatter = strict_frontmatter(self._document, limits)
         if self.frontmatter["name"] != skill.name:
             raise UnpublishedError("it has got another name")
-        self.files = (SKILL_FILE, *_beside(self._base, limits, hidden))
+        self.files = (SKILL_FILE, *_beside(self._base, limits, closed))
 
     def read(self, path: str) -> bytes:
         """The bytes of one of `files`.
@@ -117,9 +121,17 @@ class OpenedSkill:
         if path == SKILL_FILE or self._base is None:
             return self._document
         try:
-            return _read(self._base / path, [self._base])
+            return self._checked(path, _read(self._base / path, [self._base]))
         except OSError as error:
             raise UnpublishedError(f"{path} cannot be read: {error}") from None
+
+    def _checked(self, path: str, data: bytes) -> bytes:
+        if self._check is not None:
+            try:
+                self._check(self.skill, path, data)
+            except SkillFileError as error:
+                raise UnpublishedError(error.message) from None
+        return data
 
     def published(self) -> PublishedSkill:
         """The manifest.
@@ -159,19 +171,13 @@ def mime_type(path: str) -> str:
     return _TYPES.guess_type(path)[0] or "application/octet-stream"
 
 
-def _beside(base: Path | None, limits: ReadLimits, hidden: frozenset[str]) -> Sequence[str]:
+def _beside(base: Path | None, limits: ReadLimits, closed: frozenset[str]) -> Sequence[str]:
     if base is None:
         return ()
-    listing = list_files(base, MAX_FILES - 1, limits)
+    listing = list_files(base, MAX_FILES - 1, limits, closed)
     if not listing.complete:
         raise UnpublishedError(f"it has more than {MAX_FILES} files")
-    return [path for path in listing.paths if not _is_hidden(base, path, hidden)]
-
-
-def _is_hidden(base: Path, path: str, hidden: frozenset[str]) -> bool:
-    """The file lies in the folder of a hidden skill inside this one (of a source inside another)."""
-    folders = (folder.as_posix() for folder in PurePosixPath(path).parents)
-    return any(os.path.join(base, folder) in hidden for folder in folders if folder != ".")
+    return listing.paths
 
 
 def _read(path: Path, folders: Sequence[Path]) -> bytes:

@@ -18,6 +18,7 @@ from skillcue_hooks.errors import (
     ConfigurationError,
     LibraryNotFoundError,
     PluginError,
+    SkillFileError,
     SkillNotFoundError,
     UnknownModeError,
 )
@@ -459,3 +460,54 @@ def test_sources_of_every_kind_together(garden):
     cue = SkillCue([garden, str(garden / "bee-hotel"), in_memory, Database()])
     assert {"bee-hotel", "in-memory", "row-one"} < {skill.name for skill in cue.list()}
     assert len(cue.list()) == 10
+
+
+# a skill inside the folder of another
+
+
+class HideInner:
+    @hookimpl
+    def skillcue_filter_skills(self, context, library):
+        if context.get("all"):
+            return None
+        return Scope("no-inner", lambda skill: skill.name != "inner")
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """Two sources, one inside a skill of the other; links lead into the inner one."""
+    inner = tmp_path / "outer" / "parts" / "inner"
+    inner.mkdir(parents=True)
+    for folder, name in ((tmp_path / "outer", "outer"), (inner, "inner")):
+        text = f"---\nname: {name}\ndescription: The {name} skill of the two.\n---\n\nBody.\n"
+        (folder / "SKILL.md").write_text(text)
+    (inner / "secret.txt").write_text("nobody knows")
+    (tmp_path / "outer" / "open.txt").write_text("everybody knows")
+    (tmp_path / "outer" / "link.txt").symlink_to(inner / "secret.txt")
+    (tmp_path / "outer" / "alias").symlink_to(inner.parent)
+    return [tmp_path / "outer", inner]
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["outer first", "inner first"])
+def test_files_of_a_hidden_skill_are_no_files_of_the_one_around_it(nested, order):
+    with SkillCue(nested[::order], mode="bm25", plugins=[HideInner()]) as cue:
+        assert cue.load("outer").files == ("open.txt",)
+        assert cue.load("outer", "open.txt").text == "everybody knows"
+        for name in ("secret.txt", "parts/inner/secret.txt", "link.txt", "alias/inner/secret.txt"):
+            with pytest.raises(SkillFileError) as error:
+                cue.load("outer", name)
+            assert "inner" not in str(error.value).replace(repr(name), "")
+        found = cue.load("outer", run_context={"all": True})
+        assert "parts/inner/secret.txt" in found.files or "alias/inner/secret.txt" in found.files
+        assert cue.load("inner", "secret.txt", run_context={"all": True}).text == "nobody knows"
+
+
+def test_a_hidden_skill_around_another_closes_nothing_of_it(nested):
+    class HideOuter:
+        @hookimpl
+        def skillcue_filter_skills(self, context, library):
+            return Scope("no-outer", lambda skill: skill.name != "outer")
+
+    (nested[1] / "copy.txt").symlink_to(nested[1] / "secret.txt")
+    with SkillCue(nested, mode="bm25", plugins=[HideOuter()]) as cue:
+        assert cue.load("inner").files == ("copy.txt", "secret.txt")

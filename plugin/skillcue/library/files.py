@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,10 @@ class FileListing:
 
 
 def list_files(
-    base_dir: Path, limit: int = 200, limits: ReadLimits = DEFAULT_LIMITS
+    base_dir: Path,
+    limit: int = 200,
+    limits: ReadLimits = DEFAULT_LIMITS,
+    closed: Collection[str] = (),
 ) -> FileListing:
     """The files of a skill except SKILL.md itself.
 
@@ -55,24 +58,31 @@ def list_files(
         base_dir: The skill's folder.
         limit: At most this many paths are returned.
         limits: ``walk_depth`` and ``listed_entries`` bound the search.
+        closed: Folders below it that do not exist, links resolved: those of other skills that are
+            hidden from whoever asks.
     """
-    search = _Search(base_dir, limits)
+    search = _Search(base_dir, limits, closed)
     paths = sorted(search.run())
     return FileListing(tuple(paths[:limit]), search.complete and len(paths) <= limit)
 
 
-def resolve_file(base_dir: Path, name: str, limits: ReadLimits = DEFAULT_LIMITS) -> Path:
+def resolve_file(
+    base_dir: Path,
+    name: str,
+    limits: ReadLimits = DEFAULT_LIMITS,
+    closed: Collection[str] = (),
+) -> Path:
     """The file of the skill that `name` means, links resolved.
 
     ``./``, backslashes, a missing extension, other case and a bare file name are accepted as
-    long as exactly one file of the skill fits.
+    long as exactly one file of the skill fits. `limits` and `closed` are those of `list_files`.
 
     Raises:
         SkillFileError: No file or several fit, or `name` leads out of the folder. The message
             names the files there are.
     """
     wanted = _relative(name)
-    search = _Search(base_dir, limits, skill_file=True)
+    search = _Search(base_dir, limits, closed, skill_file=True)
     paths = sorted(search.run())
     for matches in _matchers(wanted):
         fitting = [path for path in paths if matches(path)]
@@ -136,8 +146,11 @@ def text_of_file(path: Path, data: bytes) -> str:
 class _Search:
     """Depth-first, names sorted, bounded; remembers whether it came to the end."""
 
-    def __init__(self, base_dir: Path, limits: ReadLimits, skill_file: bool = False) -> None:
+    def __init__(
+        self, base_dir: Path, limits: ReadLimits, closed: Collection[str], skill_file: bool = False
+    ) -> None:
         self._base = os.path.realpath(base_dir)
+        self._closed = closed
         self._skill_file = skill_file
         self._limits = limits
         self._seen: set[tuple[int, int]] = set()
@@ -171,12 +184,21 @@ class _Search:
         name = entry.name
         if is_pruned(name) or not _is_printable(name):
             return
-        if entry.is_symlink() and not inside(os.path.realpath(entry.path), [self._base]):
+        target = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+        if not inside(target, [self._base]) or self._is_closed(target):
             return
         if entry.is_dir():
-            yield from self._folder(entry.path, f"{prefix}{name}/", depth + 1)
+            yield from self._folder(target, f"{prefix}{name}/", depth + 1)
         elif entry.is_file() and (prefix or self._skill_file or not is_skill_file(name)):
             yield prefix + name
+
+    def _is_closed(self, path: str) -> bool:
+        """Whether `path`, links resolved and below the base, is a closed folder or lies in one."""
+        while self._closed and len(path) > len(self._base):
+            if path in self._closed:
+                return True
+            path = os.path.dirname(path)
+        return False
 
 
 def _relative(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,7 +53,10 @@ class Composed(Protocol):
 class _Index:
     """Look-up tables; the tolerant ones are built when first needed."""
 
-    def __init__(self, skills: Iterable[Skill], copies: Mapping[str, Skill]) -> None:
+    def __init__(
+        self, skills: Iterable[Skill], copies: Mapping[str, Skill], hidden: Sequence[Skill] = ()
+    ) -> None:
+        self._hidden = hidden
         self.by_id: dict[str, Skill] = {skill.id: skill for skill in skills}
         self.by_name: dict[str, Skill] = {}
         for skill in self.by_id.values():
@@ -63,7 +67,14 @@ class _Index:
 
     def restricted(self, scope: Scope) -> _Index:
         """The tables of the skills that `scope` allows."""
-        return _Index((s for s in self.by_id.values() if scope.allows(s)), self._copies)
+        allowed = {s.id for s in self.by_id.values() if scope.allows(s)}
+        hidden = [s for s in self.by_id.values() if s.id not in allowed]
+        return _Index((self.by_id[i] for i in self.by_id if i in allowed), self._copies, hidden)
+
+    @cached_property
+    def hidden_folders(self) -> frozenset[str]:
+        """Folders of what the policy hides, links resolved."""
+        return frozenset(os.path.realpath(skill.path.parent) for skill in self._hidden)
 
     def get(self, skill_id: str) -> Skill | None:
         return self.by_id.get(skill_id) or self._copies.get(skill_id)
@@ -154,6 +165,12 @@ class LibrarySnapshot:
         """The name where it loads exactly `skill`, else its id."""
         found = self.find(skill.name, scope)
         return skill.name if found is not None and found.id == skill.id else skill.id
+
+    def hidden_folders(self, scope: Scope | None) -> frozenset[str]:
+        """Folders of the skills that `scope` hides, links resolved; one may lie inside that of a
+        skill that it shows.
+        """
+        return self._visible(scope).hidden_folders
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.

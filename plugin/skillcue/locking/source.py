@@ -135,12 +135,24 @@ class LockedSource:
             SkillFileError: It cannot be read, or it is frozen and is not the file of the lock.
         """
         data = read_file_data(path, self.limits)
-        if self._frozen:
-            base = self._inner.base_dir(skill)
-            name = path.relative_to(base.resolve()).as_posix() if base else path.name
-            if self._entry(skill).files.get(name) != measured_file(data):
-                raise self._refused(skill, f"{name} is not the file it was")
+        base = self._inner.base_dir(skill)
+        name = path.relative_to(base.resolve()).as_posix() if base else path.name
+        self.check_file(skill, name, data)
         return text_of_file(path, data)
+
+    def check_file(self, skill: Skill, name: str, data: bytes) -> None:
+        """Make sure that `data` may be handed out as a file of a skill.
+
+        Args:
+            skill: One of this source.
+            name: Relative POSIX path of SKILL.md or of a file beside it.
+            data: Its bytes.
+
+        Raises:
+            SkillFileError: It is frozen, and that is not the file of the lock.
+        """
+        if self._frozen and self._entry(skill).files.get(name) != measured_file(data):
+            raise self._refused(skill, f"{name} is not the file it was")
 
     def base_dir(self, skill: Skill) -> Path | None:
         """The local folder of the skill, None where there is none."""
