@@ -187,6 +187,15 @@ class MirroredSource(ABC):
         reader = self._reader or FolderSource(skill.path.parent, limits=self.limits)
         return reader.read_body(skill)
 
+    def read_text(self, skill: Skill) -> str:
+        """The whole SKILL.md, for assessors.
+
+        Raises:
+            SkillFileError: It is gone, or not the one of the last look.
+        """
+        reader = self._reader or FolderSource(skill.path.parent, limits=self.limits)
+        return reader.read_text(skill)
+
     def base_dir(self, skill: Skill) -> Path | None:
         """The folder of the skill among what was fetched."""
         return skill.path.parent
