@@ -43,6 +43,12 @@ HOSTILE = {
 TEXT = "use the skills " + " and ".join(f'"{name}"' for name in HOSTILE)
 
 
+@pytest.fixture(autouse=True)
+def unscanned(monkeypatch):
+    """The scanner would make most of these untrusted; what is pushed must be safe without it."""
+    monkeypatch.setenv("SKILLCUE_BLOCK_PLUGINS", "scanner")
+
+
 def skills_of(descriptions: dict[str, str]) -> list[Skill]:
     return [
         Skill("", name, text, body=f"Body of {name}.", path=Path(f"/x/{name}/SKILL.md"))
