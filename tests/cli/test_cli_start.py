@@ -29,6 +29,7 @@ COMMANDS = (
     "index",
     "augment",
     "export-pairs",
+    "lock",
     "serve",
     "plugins",
 )

@@ -34,7 +34,10 @@ def library(tmp_path):
 
 
 def cue_of(library) -> SkillCue:
-    return SkillCue(library, mode="bm25", push=PushSettings(load_tokens=600))
+    push = PushSettings(
+        load_tokens=600
+    )  # must be safe without the scanner, which would keep it back
+    return SkillCue(library, mode="bm25", push=push, block_plugins=["scanner"])
 
 
 def middleware_app(cue: SkillCue, model: StrictChatModel, saver: InMemorySaver) -> Any:

@@ -27,7 +27,10 @@ HOSTILE = (
 def bees(tmp_path):
     write_skill(tmp_path, "bee-hotel", "Drill a solitary bee hotel from hardwood.", HOSTILE)
     write_skill(tmp_path, "compost-heap", "Build and turn a compost heap: carbon and nitrogen.")
-    with SkillCue(tmp_path, mode="bm25", push=PushSettings(load_tokens=600)) as cue:
+    push = PushSettings(
+        load_tokens=600
+    )  # must be safe without the scanner, which would keep it back
+    with SkillCue(tmp_path, mode="bm25", push=push, block_plugins=["scanner"]) as cue:
         yield cue
 
 
@@ -59,7 +62,8 @@ async def test_a_restarted_context_replays_the_same_bytes(bees):
     await ctx.store.set("memory", None)
     saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
     assert "Drill {size}" not in str(saved)
-    with SkillCue(bees.list()[0].path.parents[1], mode="bm25", push=bees.push) as cue:
+    options = {"mode": "bm25", "push": bees.push, "block_plugins": ["scanner"]}
+    with SkillCue(bees.list()[0].path.parents[1], **options) as cue:
         later = with_skills(FunctionAgent(llm=llm), cue)
         restored = Context.from_dict(later, saved, serializer=JsonSerializer())
         await later.run(user_msg=THANKS, ctx=restored, memory=memory)

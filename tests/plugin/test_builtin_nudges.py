@@ -55,9 +55,9 @@ def test_a_plugin_comes_before_the_built_ins(garden):
 
 def test_what_is_loaded_can_be_told_and_blocked(garden):
     names = [record["name"] for record in SkillCue(garden).plugins.describe()]
-    assert names == ["builtin", "langgraph", "llamaindex", "scanner"]
+    assert names == ["builtin", "langgraph", "llamaindex", "scanner", "sources"]
     blocked = SkillCue(garden, block_plugins=["llamaindex"]).plugins.describe()
-    assert [record["blocked"] for record in blocked] == [False, False, True, False]
+    assert [record["blocked"] for record in blocked] == [False, False, True, False, False]
     with pytest.raises(ValueError, match="Unknown skill mode 'skillsight'"):
         SkillCue(garden, block_plugins=["builtin"])  # the modes come from there
 

@@ -214,7 +214,7 @@ def check_quoted(block: str) -> None:
 
 def test_a_hostile_body_stays_a_quotation(garden):
     write(garden, "bee-hotel", HOSTILE)
-    with library(garden) as cue:
+    with library(garden, block_plugins=["scanner"]) as cue:  # which would keep it back
         plan = cue.advisor("skill_load").plan([say(BEES)])
     [block] = blocks(plan)
     check_quoted(block)
@@ -232,7 +232,7 @@ def test_a_hostile_body_stays_a_quotation(garden):
 )
 def test_any_body_stays_a_quotation(body, folder):
     skill = Skill("a@a", "bee-hotel", "Drill a bee hotel.", f"x{body}")
-    with library(StaticSource("mine", [skill])) as cue:
+    with library(StaticSource("mine", [skill]), block_plugins=["scanner"]) as cue:
         advice = cue.advise([say(BEES)])
     assert advice.decision == "load"
     check_quoted(advice.text)

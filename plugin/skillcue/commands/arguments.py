@@ -587,7 +587,9 @@ def _lock(commands: argparse._SubParsersAction[_Parser]) -> None:
         """\
   skillcue lock --skills examples/skills
   skillcue lock --check
-  skillcue search "fill in a form" --frozen
+  skillcue lock --check --lock pinned.lock --json
+
+Other commands take --frozen: they serve only what is as it was.
 """,
     )
     _library_options(parser, frozen=False)
