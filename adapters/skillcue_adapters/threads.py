@@ -20,7 +20,9 @@ _running: dict[threading.Thread, float] = {}
 """Those under way, with how long each is waited for at exit, seconds."""
 
 
-def start_background(name: str, work: Callable[[], None], exit_wait_s: float = EXIT_WAIT_S) -> None:
+def start_background(
+    name: str, work: Callable[[], None], exit_wait_s: float = EXIT_WAIT_S
+) -> threading.Thread:
     """Do `work` in a thread that does not keep the process alive.
 
     Args:
@@ -28,6 +30,9 @@ def start_background(name: str, work: Callable[[], None], exit_wait_s: float = E
         work: What is done; asks `is_ending` between its steps.
         exit_wait_s: How long it is waited for at exit, seconds. Less is enough for what waits for a
             socket and not in a native library.
+
+    Returns:
+        The thread, which has begun.
     """
 
     def run() -> None:
@@ -39,6 +44,7 @@ def start_background(name: str, work: Callable[[], None], exit_wait_s: float = E
     thread = threading.Thread(target=run, name=name, daemon=True)
     _running[thread] = exit_wait_s
     thread.start()
+    return thread
 
 
 def is_ending() -> bool:

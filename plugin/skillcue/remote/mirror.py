@@ -19,6 +19,7 @@ from skillcue.remote.failures import RefusedError, SourceFetchError, Unreachable
 from skillcue.remote.limits import DEFAULT_FETCH_LIMITS, FetchLimits
 from skillcue.remote.store import TOUCH_S, Entry, Last, SourceStore
 from skillcue_adapters.locks import ForkSafeLock
+from skillcue_adapters.threads import start_background
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan, Trust
 from skillcue_hooks.errors import ConfigurationError, UnknownSettingError
 from skillcue_hooks.fingerprint import fingerprint
@@ -27,6 +28,9 @@ __all__ = ["Fetched", "MirrorOptions", "MirroredSource", "SourceOptions", "mirro
 
 RETRY_S = 30.0
 """After a failure the next attempt waits at most that long, seconds."""
+
+EXIT_WAIT_S = 2.0
+"""At exit a fetch is waited for so long, seconds; what it leaves half done is cleaned up later."""
 
 log = logging.getLogger("skillcue.library")
 
@@ -229,8 +233,7 @@ class MirroredSource(ABC):
         with self._lock:
             if self._thread and self._thread.is_alive():
                 return
-            self._thread = threading.Thread(target=self._look, name="skillcue-fetch", daemon=True)
-            self._thread.start()
+            self._thread = start_background("skillcue-fetch", self._look, EXIT_WAIT_S)
 
     def _look(self, anew: bool = False) -> None:
         asked = time.monotonic()
