@@ -84,7 +84,7 @@ def load_skill(
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
     limits = getattr(source, "limits", DEFAULT_LIMITS)
-    closed = snapshot.hidden_folders(scope)
+    closed = snapshot.closed_folders(skill, scope)
     files = list_files(base_dir, FILES_LISTED, limits, closed).paths if base_dir else ()
     shown_file = None
     if file is None:

@@ -165,7 +165,7 @@ class _Table:
             if scope is None or scope.allows(skill):
                 self.skills.setdefault(_root(skill), skill)
         self.listed = sorted(root for root, skill in self.skills.items() if skill.searchable)
-        self._closed = snapshot.hidden_folders(scope)
+        self._scope = scope
 
     def open(self, root: str) -> OpenedSkill:
         """The skill at `root`.
@@ -178,7 +178,8 @@ class _Table:
             raise UnpublishedError("it is not in the library")
         try:
             source = self._snapshot.source_of(skill)
-            return OpenedSkill(root, skill, source, self._closed)
+            closed = self._snapshot.closed_folders(skill, self._scope)
+            return OpenedSkill(root, skill, source, closed)
         except UnpublishedError:
             raise
         except Exception as error:  # whatever a source raises concerns this skill only

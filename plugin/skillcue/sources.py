@@ -66,21 +66,36 @@ def _open(
         raise ConfigurationError(
             f"{os.fspath(spec)!r} is no skill source.", 'Pass a folder; "." is the present one.'
         )
+    text = os.fspath(spec)
     folder = FolderSource(Path(spec), trust=trust, strict=strict)
+    if _is_source(folder, text):
+        return folder
+    # Not isolated: a source that fails to open is a configuration mistake to be seen.
+    opened = plugins.hook.skillcue_open_source(spec=text, cache_dir=cache_dir)
+    if opened is None:
+        folder.check()  # says what is missing
+        return folder
+    if not isinstance(opened, SkillSource):
+        raise ConfigurationError(
+            f"A plugin opened {text!r} as {type(opened).__name__}.",
+            "skillcue_open_source must answer a SkillSource or None.",
+        )
+    return opened
+
+
+def _is_source(folder: FolderSource, text: str) -> bool:
+    """Whether `text` is the path of a folder or of a skill.
+
+    A text such as ``git+file:///x/../../y`` leads to a folder once its dots are resolved, and that
+    folder would be trusted: so it must exist as it is written.
+    """
+    if not os.path.exists(os.path.expanduser(text)):
+        return False
     try:
         folder.check()
     except LibraryNotFoundError:
-        # Not isolated: a source that fails to open is a configuration mistake to be seen.
-        opened = plugins.hook.skillcue_open_source(spec=os.fspath(spec), cache_dir=cache_dir)
-        if opened is None:
-            raise
-        if not isinstance(opened, SkillSource):
-            raise ConfigurationError(
-                f"A plugin opened {os.fspath(spec)!r} as {type(opened).__name__}.",
-                "skillcue_open_source must answer a SkillSource or None.",
-            ) from None
-        return opened
-    return folder
+        return False
+    return True
 
 
 def _no_source(spec: object) -> ConfigurationError:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -285,3 +286,21 @@ def test_the_command_writes_checks_and_freezes(
     assert main(["doctor", *named, "--lock", "skillcue.lock"]) == 0
     assert "lock-changed" in capsys.readouterr().out
     assert main(["doctor", *named, "--frozen"]) == 1
+
+
+@pytest.mark.parametrize("recheck", ["auto", "always"])
+def test_a_skill_comes_back_when_the_file_beside_it_is_as_it_was(
+    skills: Path, lock: Path, recheck: Literal["auto", "always"]
+) -> None:
+    with SkillCue(skills, mode="bm25", lock=lock, frozen=True, recheck=recheck) as cue:
+        before = names(cue)
+        beside = next(path for path in sorted(skills.rglob("*")) if path.name == "notes.md")
+        skill = beside.parent.name
+        content = beside.read_bytes()
+        beside.write_bytes(content + b"more")
+        with pytest.raises(SkillFileError):
+            cue.load(skill)
+        assert skill not in names(cue)
+        beside.write_bytes(content)
+        assert names(cue) == before
+        assert cue.load(skill).text and not codes(cue)

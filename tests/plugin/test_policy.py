@@ -12,7 +12,7 @@ from support.ids import steady
 from support.modes import CountingModes
 from support.policies import Assessor, ModePolicy, Observer, Policy
 
-from skillcue import SkillCue, StaticSource
+from skillcue import FolderSource, SkillCue, StaticSource
 from skillcue_hooks import Hit, Library, Query, Ranking, Scope, Skill, SourceScan, hookimpl
 from skillcue_hooks.errors import (
     ConfigurationError,
@@ -511,3 +511,27 @@ def test_a_hidden_skill_around_another_closes_nothing_of_it(nested):
     (nested[1] / "copy.txt").symlink_to(nested[1] / "secret.txt")
     with SkillCue(nested, mode="bm25", plugins=[HideOuter()]) as cue:
         assert cue.load("inner").files == ("copy.txt", "secret.txt")
+
+
+def test_files_beside_a_hidden_copy_are_hidden_as_well(nested, tmp_path):
+    first = tmp_path / "first" / "inner"
+    first.mkdir(parents=True)
+    (first / "SKILL.md").write_bytes((nested[1] / "SKILL.md").read_bytes())
+    with SkillCue([tmp_path / "first", *nested], mode="bm25", plugins=[HideInner()]) as cue:
+        assert cue.load("outer").files == ("open.txt",)
+        with pytest.raises(SkillFileError):
+            cue.load("outer", "parts/inner/secret.txt")
+
+
+def test_files_of_an_untrusted_skill_are_no_files_of_a_trusted_one_around_it(nested):
+    with SkillCue([nested[0], FolderSource(nested[1], trust="untrusted")], mode="bm25") as cue:
+        assert cue.load("outer").files == ("open.txt",)
+        assert cue.tools().load("inner", "secret.txt").text.count("| nobody knows") == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_file_in_two_sources_has_the_lower_trust(nested, order):
+    inside = FolderSource(nested[1], trust="untrusted")
+    around = FolderSource(nested[1].parent)
+    with SkillCue([around, inside][::order], mode="bm25") as cue:
+        assert [skill.trust for skill in cue.list()] == ["untrusted"]

@@ -247,3 +247,26 @@ def test_the_command_line_says_what_sources_hold(tmp_path, mine):
     }
     assert listed["sources"][1]["digest"] is None
     assert f"untrusted, git:{commit}" in run("doctor", *specs).replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d/skills.zip#subdirectory=../../../mine",
+        "git+file:///x/../../mine",
+        "sqlite:///x/../../mine",
+        "mcp+https://x/../../../mine",
+        "https://x/../../mine",
+    ],
+)
+def test_a_text_of_this_kind_is_no_folder_however_its_dots_are_resolved(
+    tmp_path, monkeypatch, text
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d").mkdir()
+    write_skill_at(tmp_path / "mine", "alpha", "What is trusted.")
+    try:
+        cue = SkillCue(text)
+    except ConfigurationError:
+        return
+    assert all(skill.trust == "untrusted" for skill in cue.list())

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from skillcue.library.characters import nfc
 from skillcue.library.codes import diagnostic
 from skillcue.library.naming import quote_path
-from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
+from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan, Trust
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Merged", "distinct_labels", "merge"]
+__all__ = ["Merged", "Place", "distinct_labels", "merge"]
+
+Place = tuple[Path, Trust]
+"""The SKILL.md of a copy, and the trust of its source."""
 
 _IDS_IN_MESSAGE = 3
 """Ids named in a message about skills that share a name or a text."""
@@ -26,12 +31,14 @@ class Merged:
         skills: In precedence order, ids unique.
         sources: The source of each, same order.
         copies: Id of every skill that is not shown because its text is, to the one shown.
+        places: Id of a skill that is shown to the places of its copies.
         diagnostics: About equal texts and shared names, one a text and one a name.
     """
 
     skills: tuple[Skill, ...]
     sources: tuple[SkillSource, ...]
     copies: dict[str, Skill]
+    places: Mapping[str, Sequence[Place]]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -43,6 +50,7 @@ class _Pool:
     ids: set[str] = field(default_factory=set)
     copies: dict[str, int] = field(default_factory=dict)
     copied_names: dict[int, list[str]] = field(default_factory=dict)
+    places: dict[int, list[Place]] = field(default_factory=dict)
 
 
 def merge(sources: Sequence[SkillSource], scans: Sequence[SourceScan]) -> Merged:
@@ -54,12 +62,15 @@ def merge(sources: Sequence[SkillSource], scans: Sequence[SourceScan]) -> Merged
     _name_copies(pool)
     copies = {old: pool.skills[position] for old, position in pool.copies.items()}
     notes = (*_about_copies(pool), *_about_names(pool.skills))
-    return Merged(tuple(pool.skills), tuple(pool.sources), copies, notes)
+    places = {pool.skills[position].id: found for position, found in pool.places.items()}
+    return Merged(tuple(pool.skills), tuple(pool.sources), copies, places, notes)
 
 
 def _add(pool: _Pool, skill: Skill, source: SkillSource, label: str) -> None:
     position = pool.by_hash.get(skill.content_hash)
     if position is not None:
+        _distrust_same_file(pool, position, skill)
+        pool.places.setdefault(position, []).append((skill.path, skill.trust))
         pool.copied_names.setdefault(position, []).extend((skill.name, *skill.aliases))
         skill_id = _free_id(skill.id, label, pool.ids)
         pool.copies[skill_id] = position
@@ -72,6 +83,14 @@ def _add(pool: _Pool, skill: Skill, source: SkillSource, label: str) -> None:
     pool.ids.add(skill_id)
     pool.skills.append(skill)
     pool.sources.append(source)
+
+
+def _distrust_same_file(pool: _Pool, position: int, copy: Skill) -> None:
+    """One file that lies in two sources has the lower trust of both."""
+    kept = pool.skills[position]
+    lower = copy.trust == "untrusted" and kept.trust == "trusted"
+    if lower and os.path.realpath(copy.path) == os.path.realpath(kept.path):
+        pool.skills[position] = replace(kept, trust="untrusted")
 
 
 def _checked(skill: Skill, source: SkillSource) -> Skill:

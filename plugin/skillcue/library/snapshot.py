@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 from skillcue.library.characters import nfc
-from skillcue.library.merge import merge
+from skillcue.library.merge import Place, merge
 from skillcue.library.naming import fold
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan
@@ -54,8 +54,13 @@ class _Index:
     """Look-up tables; the tolerant ones are built when first needed."""
 
     def __init__(
-        self, skills: Iterable[Skill], copies: Mapping[str, Skill], hidden: Sequence[Skill] = ()
+        self,
+        skills: Iterable[Skill],
+        copies: Mapping[str, Skill],
+        places: Mapping[str, Sequence[Place]],
+        hidden: Sequence[Skill] = (),
     ) -> None:
+        self._places = places
         self._hidden = hidden
         self.by_id: dict[str, Skill] = {skill.id: skill for skill in skills}
         self.by_name: dict[str, Skill] = {}
@@ -69,12 +74,23 @@ class _Index:
         """The tables of the skills that `scope` allows."""
         allowed = {s.id for s in self.by_id.values() if scope.allows(s)}
         hidden = [s for s in self.by_id.values() if s.id not in allowed]
-        return _Index((self.by_id[i] for i in self.by_id if i in allowed), self._copies, hidden)
+        shown = (self.by_id[i] for i in self.by_id if i in allowed)
+        return _Index(shown, self._copies, self._places, hidden)
 
     @cached_property
     def hidden_folders(self) -> frozenset[str]:
-        """Folders of what the policy hides, links resolved."""
-        return frozenset(os.path.realpath(skill.path.parent) for skill in self._hidden)
+        """Folders of what the policy hides, with those of its copies, links resolved."""
+        paths = [path for skill in self._hidden for path, _ in self._all_places(skill)]
+        return frozenset(os.path.realpath(path.parent) for path in paths)
+
+    @cached_property
+    def untrusted_folders(self) -> frozenset[str]:
+        """Folders of untrusted skills, shown or hidden, links resolved."""
+        places = [p for s in (*self.by_id.values(), *self._hidden) for p in self._all_places(s)]
+        return frozenset(os.path.realpath(path.parent) for path, t in places if t == "untrusted")
+
+    def _all_places(self, skill: Skill) -> Sequence[Place]:
+        return [(skill.path, skill.trust), *self._places.get(skill.id, ())]
 
     def get(self, skill_id: str) -> Skill | None:
         return self.by_id.get(skill_id) or self._copies.get(skill_id)
@@ -166,11 +182,13 @@ class LibrarySnapshot:
         found = self.find(skill.name, scope)
         return skill.name if found is not None and found.id == skill.id else skill.id
 
-    def hidden_folders(self, scope: Scope | None) -> frozenset[str]:
-        """Folders of the skills that `scope` hides, links resolved; one may lie inside that of a
-        skill that it shows.
+    def closed_folders(self, skill: Skill, scope: Scope | None) -> frozenset[str]:
+        """Folders of other skills, links resolved, whose files are not files of `skill` although
+        they may lie in its folder: of what `scope` hides, and of less trusted skills.
         """
-        return self._visible(scope).hidden_folders
+        index = self._visible(scope)
+        closed = index.hidden_folders
+        return closed | index.untrusted_folders if skill.trust == "trusted" else closed
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.
@@ -260,7 +278,7 @@ def build_snapshot(
         Library(generation, tuple(searchable)),
         tuple(diagnostics),
         sum(len(scan.skills) for scan in scans),
-        _Index(skills, merged.copies),
+        _Index(skills, merged.copies, merged.places),
         {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
         _composed=composed,
     )

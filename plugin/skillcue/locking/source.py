@@ -76,6 +76,7 @@ class LockedSource:
         self._seen: SourceScan | None = None
         self._answer: SourceScan | None = None
         self._stale = False
+        self._changed: list[Skill] = []  # left out for what they are now
 
     @property
     def label(self) -> str:
@@ -93,12 +94,12 @@ class LockedSource:
     def scan(self, previous: SourceScan | None) -> SourceScan:
         """What the source holds, and how it differs from the lock; frozen, only what is the same.
 
-        Files beside a skill are measured when anything in the source changed, and when loading
-        one found it changed.
+        Files beside a skill are measured when anything in the source changed, when loading one
+        found it changed, and while one differs.
         """
         with self._lock:
             now = self._inner.scan(self._seen)
-            if self._answer is None or now is not self._seen or self._stale:
+            if self._answer is None or now is not self._seen or self._stale or self._is_mended():
                 self._seen, self._stale = now, False
                 self._answer = self._compared(now)
             if previous is not None and previous.fingerprint == self._answer.fingerprint:
@@ -177,10 +178,12 @@ class LockedSource:
     def _compared(self, now: SourceScan) -> SourceScan:
         kept: list[Skill] = []
         notes: list[Diagnostic] = []
+        self._changed = []
         for skill in now.skills:
             note = self._judged(skill)
             if note is not None:
                 notes.append(note)
+                self._changed += [skill] if skill.id in self._entries else []
             if note is None or not self._frozen:
                 kept.append(skill)
         there = {skill.id for skill in now.skills}
@@ -191,6 +194,12 @@ class LockedSource:
         mark = fingerprint(now.fingerprint, [[n.code, n.message] for n in notes])
         diagnostics = (*now.diagnostics, *notes)
         return replace(now, skills=tuple(kept), diagnostics=diagnostics, fingerprint=mark)
+
+    def _is_mended(self) -> bool:
+        """Whether a skill that differed is as it was: a look at the source does not see the files
+        beside a skill.
+        """
+        return any(self._judged(skill) is None for skill in self._changed)
 
     def _judged(self, skill: Skill) -> Diagnostic | None:
         entry = self._entries.get(skill.id)
