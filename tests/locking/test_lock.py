@@ -204,6 +204,22 @@ def test_a_body_that_is_loaded_at_once_is_compared_as_well(skills: Path, lock: P
     assert "line by line" not in cue.advise(asked).text
 
 
+@pytest.mark.parametrize("file", ["SKILL.md", "scripts/sum.py"])
+def test_a_skill_that_loading_at_once_refuses_is_not_offered(
+    skills: Path, lock: Path, file: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    push = PushSettings(load_tokens=4_000)
+    cue = SkillCue(skills, mode="bm25", lock=lock, frozen=True, recheck="manual", push=push)
+    cue.snapshot()
+    append(skills / "invoices" / file)
+    advice = cue.advise([{"role": "user", "content": "Use the skill invoices for this"}])
+    assert (advice.decision, advice.text, advice.hits) == ("abstain", "", ())
+    assert "it is frozen and has changed" in advice.reason
+    refused = [r.hit.skill.name for r in advice.rejected if "frozen" in r.reason]
+    assert refused == ["invoices"]
+    assert [record.exc_info for record in caplog.records] == [None]
+
+
 def test_two_sources_with_one_label_and_one_id(tmp_path: Path) -> None:
     for part in ("one", "two"):
         put(tmp_path / part / "skills", "invoices", f"{BODY}Part {part}.\n")

@@ -20,9 +20,13 @@ from skillcue_hooks.errors import SkillFileError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["LockedSource", "locked_sources"]
+__all__ = ["FrozenSkillError", "LockedSource", "locked_sources"]
 
 _CURE = "It is refused until the files are as they were, or `skillcue lock` is run again."
+
+
+class FrozenSkillError(SkillFileError):
+    """A skill is frozen and is not what the lock file says; it must not be handed out."""
 
 
 def locked_sources(
@@ -116,7 +120,8 @@ class LockedSource:
         What is handed out is made of the very text that was compared.
 
         Raises:
-            SkillFileError: It cannot be read, or it is frozen and has changed.
+            SkillFileError: It cannot be read.
+            FrozenSkillError: It is frozen and has changed.
         """
         if not self._frozen:
             return self._inner.read_body(skill)
@@ -133,7 +138,8 @@ class LockedSource:
         """The text of a file beside a skill; frozen, only of the bytes that the lock names.
 
         Raises:
-            SkillFileError: It cannot be read, or it is frozen and is not the file of the lock.
+            SkillFileError: It cannot be read.
+            FrozenSkillError: It is frozen, and that is not the file of the lock.
         """
         data = read_file_data(path, self.limits)
         base = self._inner.base_dir(skill)
@@ -150,7 +156,7 @@ class LockedSource:
             data: Its bytes.
 
         Raises:
-            SkillFileError: It is frozen, and that is not the file of the lock.
+            FrozenSkillError: It is frozen, and that is not the file of the lock.
         """
         if self._frozen and self._entry(skill).files.get(name) != measured_file(data):
             raise self._refused(skill, f"{name} is not the file it was")
@@ -171,9 +177,9 @@ class LockedSource:
         same = (skill.path, skill.name, skill.content_hash)
         return next((s.id for s in scanned if (s.path, s.name, s.content_hash) == same), "")
 
-    def _refused(self, skill: Skill, why: str) -> SkillFileError:
+    def _refused(self, skill: Skill, why: str) -> FrozenSkillError:
         self._stale = True  # the next look leaves it out
-        return SkillFileError(f"Skill {skill.name!r} is frozen and has changed: {why}.", _CURE)
+        return FrozenSkillError(f"Skill {skill.name!r} is frozen and has changed: {why}.", _CURE)
 
     def _compared(self, now: SourceScan) -> SourceScan:
         kept: list[Skill] = []

@@ -407,9 +407,8 @@ class Advisor:
         skills = self._advisable(run, index, ids)
         text, kept = "", skills
         if load and skills and self._settings.load_tokens:
-            text = load_body(
-                skills[0], run.snapshot, run.scope, self._load_tool, self._settings
-            ).text
+            tried = load_body(skills[0], run.snapshot, run.scope, self._load_tool, self._settings)
+            text, skills = tried.text, skills[1:] if tried.refused else skills
         given = tuple(skill.id for skill in skills) if text else ()
         if not given:
             settings, load_tool = self._settings, self._load_tool

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillcue.library.characters import nfc
 from skillcue.loading import PAGE_CHARS, shown_name
+from skillcue.locking.source import FrozenSkillError
 from skillcue.push.render import advice_block, render_body
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import LoadedMark, mark_loaded, skill_version
@@ -29,10 +30,12 @@ class Body:
     Attributes:
         text: The block, "" where the body is not given.
         reason: Why it is or is not.
+        refused: Loading the skill would be refused as well, so that it is not to be offered.
     """
 
     text: str
     reason: str
+    refused: bool = False
 
 
 def load_body(
@@ -57,6 +60,9 @@ def load_body(
     source = snapshot.source_of(skill)
     try:
         body, base_dir = source.read_body(skill), source.base_dir(skill)
+    except FrozenSkillError as error:
+        log.warning("%s is not offered: %s", skill.id, error.message)
+        return Body("", "it is frozen and has changed", refused=True)
     except Exception:  # a source may raise anything; then the skill is offered, as without `load`
         log.warning("the body of %s cannot be read and is not loaded", skill.id, exc_info=True)
         return Body("", "its body cannot be read")

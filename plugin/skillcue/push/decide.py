@@ -206,13 +206,15 @@ def decide_turn(
         verdict, cost, unjudged = judged.verdict, cost + judged.usage, judged.degraded
     choice = _choose(explicit, ranking, verdict, settings.k)
     offered = choice.offered
-    skills = [hit.skill for hit in offered]
+    refused: tuple[Rejection, ...] = ()
     reason = choice.reason
     body = ""
     if choice.sure and settings.load_tokens and looked.degraded is None:
-        tried = load_body(skills[0], snapshot, scope, load_tool, settings)
+        tried = load_body(offered[0].skill, snapshot, scope, load_tool, settings)
         body, reason = tried.text, f"{reason}; {tried.reason}"
-        skills = skills[:1] if body else skills
+        if tried.refused:
+            refused, offered = (Rejection(offered[0], tried.reason),), offered[1:]
+    skills = [hit.skill for hit in (offered[:1] if body else offered)]
     text, kept = body, skills
     if not body:
         text, kept = fit_budget(host, settings, load_tool, skills, snapshot, scope)
@@ -227,7 +229,7 @@ def decide_turn(
         confidence=verdict.confidence,
         threshold=verdict.threshold,
         reason=reason,
-        rejected=(*choice.rejected, *candidates.rejected, *left_out),
+        rejected=(*refused, *choice.rejected, *candidates.rejected, *left_out),
         mode=mode,
         elapsed_s=time.perf_counter() - started,
         turn=turn,
