@@ -58,7 +58,9 @@ SCAN_CODES: Mapping[str, Code] = {
         "error", "The text tells the model to drop its instructions, or to be another.", _UNTRUST
     ),
     "scan-override-cited": Code(
-        "warning", "Such an order stands in quotes or in a code block.", _READ
+        "warning",
+        "Such an order is quoted, stands in a code block, or is forbidden to follow.",
+        _READ,
     ),
     "scan-path": Code(
         "warning", "A path leads out of the folder, to secrets, or to another machine.", _READ

@@ -1,4 +1,4 @@
-"""Commands that fetch code and run it, run what they hide, or send secrets away."""
+"""Commands that fetch code and run it or run what they hide, and orders to send secrets away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from skillcue.scanning.text import Found, ScannedText, words
+from skillcue.scanning.text import Found, ScannedText, before, words
 
 __all__ = ["commands", "encoded", "secrets"]
 
@@ -47,7 +47,6 @@ _SECRET = re.compile(
     r"|wallet\.dat|\bprivate keys?\b|\b(?:api|access) keys?\b|\bcredentials\b|\bpasswords?\b"
     r"|\bsecrets\b|\bcookies\b|\benvironment variables\b|\.env\b"
 )
-_SECRET_FILES = r"(?:\.ssh/|id_rsa|id_ed25519|\.aws/cred|\.netrc|\.gnupg/|/etc/shadow|\.kube/config|wallet\.dat)"
 _SECRET_WORDS = words(
     "ssh id_rsa id_ed25519 aws netrc gnupg shadow kube dat key keys credentials password passwords "
     "secrets cookies variables env"
@@ -57,11 +56,6 @@ _SEND_WORDS = words(
     "exfiltrate exfiltrates forward forwards forwarding leak leaks leaking mail email copy copies "
     "submit submits submitting"
 )
-_SENDERS = words("curl wget nc ncat socat")
-_PIPED_AWAY = re.compile(r"\|[^\n|]{0,60}?\b(?:curl|wget|nc|ncat|socat)\b")
-_READ_SECRET = re.compile(rf"{_SECRET_FILES}|\bprintenv\b|(?:^|[\s(;`&])env\s{{0,4}}$")
-_UPLOAD = re.compile(r"\b(?:curl|wget)\b[^\n]{0,400}+")
-_UPLOADED = re.compile(rf"(?:[@<]|--post-file=?)\s{{0,2}}[~$\w./{{}}\"']{{0,80}}?{_SECRET_FILES}")
 _SAFE_HOSTS = ("localhost", "127.0.0.1")
 
 
@@ -89,29 +83,12 @@ def encoded(text: ScannedText) -> Iterator[Found]:
 
 
 def secrets(text: ScannedText) -> Iterator[Found]:
-    """Secrets that are sent somewhere: in words, and by commands."""
+    """Secrets that are to be sent somewhere, said in words."""
     if text.says(_SECRET_WORDS, _SEND_WORDS):
         for match in _ADDRESS.finditer(text.low):
             host = match[1] or match[2]
-            if not host.startswith(_SAFE_HOSTS) and _sends_secret(_before(match)):
+            if not host.startswith(_SAFE_HOSTS) and _sends_secret(before(match, _WINDOW)):
                 yield text.found("scan-secrets-sent", match)
-    if text.says(_SENDERS):
-        yield from _sent_by_command(text)
-
-
-def _sent_by_command(text: ScannedText) -> Iterator[Found]:
-    for match in _PIPED_AWAY.finditer(text.low):
-        if _READ_SECRET.search(_before(match)):
-            yield text.found("scan-exfiltration", match)
-    for match in _UPLOAD.finditer(text.low):
-        if _UPLOADED.search(match[0]):
-            yield text.found("scan-exfiltration", match)
-
-
-def _before(match: re.Match[str]) -> str:
-    """What stands before a match on its line, as far as it is looked at."""
-    text, start = match.string, match.start()
-    return text[max(text.rfind("\n", 0, start) + 1, start - _WINDOW) : start]
 
 
 def _sends_secret(words: str) -> bool:

@@ -31,6 +31,17 @@ _OVERRIDE = re.compile(
     + _GAP % 2
     + r"system prompts?\b"
 )
+_PROHIBITED = re.compile(
+    r"\b(?:never|do not|don't|don\u2019t|must not|mustn't|mustn\u2019t|should not|shouldn't)"
+    r"\s{1,3}(?:ever |blindly |simply )?(?:follow|obey|comply with|accept|act on|trust|heed)\b"
+    r"(?P<object>(?:[^.!?;:,\n]|\n(?![\s>#*\d-])){0,120}?)"
+    r"\b(?:says?|saying|such as|like|to|(?:tell|ask|order)(?:s|ing)?(?: you| the agent)? to)\s{1,3}$"
+)
+_TURNS = re.compile(
+    r"\b(?:not|no|without|but|instead|rather|then|except|unless|until|always)\b|n't"
+)
+_SENTENCE = 200
+"""Characters before an order that are looked at for what forbids to follow it."""
 _NEW_SELF = re.compile(
     r"\b(?:you are now|from now on,? you are|act as if you (?:are|were))\W{1,3}(?:\w{1,20}\W{1,3}){0,3}?"
     r"(?:dan|jailbroken|unrestricted|unfiltered|uncensored|developer mode|root|god mode)\b"
@@ -115,5 +126,12 @@ def orders(text: ScannedText) -> Iterator[Found]:
             continue
         plain, cited = _CODES[kind]
         for match in pattern.finditer(text.low):
-            code = plain if plain == cited or not text.is_cited(match) else cited
-            yield text.found(code, match)
+            spoken = plain == cited or not (text.is_cited(match) or _is_prohibited(match))
+            yield text.found(plain if spoken else cited, match)
+
+
+def _is_prohibited(match: re.Match[str]) -> bool:
+    """Whether the sentence forbids to follow what says this: nothing else stands in between."""
+    start = match.start()
+    found = _PROHIBITED.search(match.string[max(0, start - _SENTENCE) : start])
+    return found is not None and _TURNS.search(found["object"]) is None

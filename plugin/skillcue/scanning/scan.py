@@ -12,11 +12,13 @@ from skillcue.scanning.lookalikes import mixed_words
 from skillcue.scanning.phrases import orders
 from skillcue.scanning.speakers import speakers
 from skillcue.scanning.text import Found, Rule, ScannedText
+from skillcue.scanning.uploads import uploads
 
 __all__ = ["EACH_CODE", "RULES", "scan_name", "scan_text"]
 
 RULES: tuple[Rule, ...] = (
-    orders, speakers, hidden, links, paths, commands, encoded, secrets, comments,
+    orders, speakers, hidden, links, paths, commands, encoded, secrets, uploads,
+    comments,
 )  # fmt: skip
 """In the order in which they are applied."""
 EACH_CODE = 6

@@ -12,7 +12,7 @@ from functools import cached_property
 from skillcue.library.characters import clean
 from skillcue.scanning.lookalikes import LATIN_OF
 
-__all__ = ["Found", "Rule", "ScannedText", "words"]
+__all__ = ["Found", "Rule", "ScannedText", "before", "words"]
 
 _ASCII_CONTROL = bytes(code for code in (*range(0x20), 0x7F) if code not in (9, 10))
 _ASCII = bytes(range(0x80))
@@ -118,9 +118,9 @@ class ScannedText:
         text, start = match.string, match.start()
         if start < self._header_end(text):  # quotes of YAML cite nothing
             return False
-        before = text[max(text.rfind("\n", 0, start) + 1, start - _LOOK_BACK) : start]
-        odd = any(before.count(mark) % 2 for mark in ('"', "`"))
-        opened = before.rstrip()[-1:] in _QUOTES if before.strip() else False
+        line = before(match, _LOOK_BACK)
+        odd = any(line.count(mark) % 2 for mark in ('"', "`"))
+        opened = line.rstrip()[-1:] in _QUOTES if line.strip() else False
         return odd or opened or bisect_right(self._starts(_FENCE, text), start) % 2 == 1
 
     def _header_end(self, text: str) -> int:
@@ -132,6 +132,12 @@ class ScannedText:
         if key not in self._positions:
             self._positions[key] = [match.start() for match in pattern.finditer(text)]
         return self._positions[key]
+
+
+def before(match: re.Match[str], window: int) -> str:
+    """What stands before a match on its line, at most `window` characters of it."""
+    text, start = match.string, match.start()
+    return text[max(text.rfind("\n", max(0, start - window), start) + 1, start - window, 0) : start]
 
 
 def words(text: str) -> frozenset[bytes]:
