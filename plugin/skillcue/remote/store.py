@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -36,6 +37,11 @@ TOUCH_S = 600.0
 """How often a process that uses a content says so, seconds."""
 LEFT_OVER_S = 3600.0
 """A half-written folder of that age belongs to a process that died, seconds."""
+
+log = logging.getLogger("skillcue.library")
+
+_reported: set[Path] = set()
+"""Cache folders about which this process has warned; one warning serves all sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class SourceStore:
 
     Args:
         cache: Folder of the cache; None keeps everything in a temporary folder that is removed
-            with this object.
+            with this object. So does one that cannot be written; what lies in it is still read.
         identity: What tells the source from others; never stored as it is.
         name: Shown name of the folder that holds the files.
     """
@@ -81,6 +87,7 @@ class SourceStore:
     def __init__(self, cache: Path | None, identity: str, name: str) -> None:
         self._name = folder_name(name)
         self._identity = fingerprint(identity)[:32]
+        self._shared = cache / "sources" / self._identity if cache else None
         self._cache = cache
         self._root: Path | None = None
 
@@ -88,12 +95,7 @@ class SourceStore:
     def root(self) -> Path:
         """The folder, made when it is first needed and readable by its owner only."""
         if self._root is None:
-            if self._cache is None:
-                made = Path(tempfile.mkdtemp(prefix="skillcue-source-"))
-                weakref.finalize(self, _remove_own, str(made), os.getpid())
-                self._root = made
-            else:
-                self._root = self._cache / "sources" / self._identity
+            self._root = self._writable() or self._temporary()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._root
 
@@ -103,7 +105,10 @@ class SourceStore:
 
     def get(self, digest: str) -> Entry | None:
         """The content with that digest, if it is complete."""
-        place = self._place(digest)
+        return next(filter(None, (self._entry(root, digest) for root in self._readable())), None)
+
+    def _entry(self, root: Path, digest: str) -> Entry | None:
+        place = root / _folder_of(digest)
         folder = place / "tree" / self._name
         try:
             notes = json.loads((place / "notes.json").read_text("utf-8"))
@@ -156,11 +161,7 @@ class SourceStore:
 
     def last(self) -> Last | None:
         """The last good fetch, None where there was none."""
-        try:
-            known = json.loads((self.root / "last.json").read_text("utf-8"))
-            return Last(str(known["digest"]), float(known["at"]), str(known["state"]))
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
+        return next(filter(None, map(_last_in, self._readable())), None)
 
     def remember(self, last: Last) -> None:
         """Note a good fetch for other processes and the next start."""
@@ -186,8 +187,37 @@ class SourceStore:
                 if now - place.stat().st_mtime > bound:
                     _remove(place)
 
+    def _readable(self) -> tuple[Path, ...]:
+        """Where to look: what this process fetched, then a cache that it cannot write."""
+        root = self.root
+        return (root,) if self._shared in (None, root) else (root, self._shared)
+
+    def _writable(self) -> Path | None:
+        """The folder in the cache; None where there is no cache, or it cannot be written."""
+        if self._cache is None or self._shared is None:
+            return None
+        try:
+            self._shared.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._shared):
+                return self._shared
+        except OSError as error:
+            if self._cache not in _reported:
+                _reported.add(self._cache)
+                log.warning(
+                    "cache folder %s cannot be written (%s): what is fetched is kept in a "
+                    "temporary folder, and fetched again by the next process",
+                    self._cache,
+                    error.strerror or error,
+                )
+            return None
+
+    def _temporary(self) -> Path:
+        made = Path(tempfile.mkdtemp(prefix="skillcue-source-"))
+        weakref.finalize(self, _remove_own, str(made), os.getpid())
+        return made
+
     def _place(self, digest: str) -> Path:
-        return self.root / digest.rpartition(":")[2]
+        return self.root / _folder_of(digest)
 
     def _move(self, made: Path, place: Path) -> None:
         if place.exists() and not self._is_complete(place):
@@ -197,6 +227,18 @@ class SourceStore:
 
     def _is_complete(self, place: Path) -> bool:
         return (place / "notes.json").is_file() and (place / "tree" / self._name).is_dir()
+
+
+def _folder_of(digest: str) -> str:
+    return digest.rpartition(":")[2]
+
+
+def _last_in(root: Path) -> Last | None:
+    try:
+        known = json.loads((root / "last.json").read_text("utf-8"))
+        return Last(str(known["digest"]), float(known["at"]), str(known["state"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _remove(place: Path) -> None:
