@@ -653,6 +653,10 @@ def _held_to_lock(
                 "frozen needs a lock file.", 'Pass lock="skillcue.lock"; `skillcue lock` writes it.'
             )
         return sources
+    if not isinstance(lock, str | os.PathLike) or not os.fspath(lock):
+        raise ConfigurationError(
+            f"lock is {lock!r}.", 'Pass the lock file: lock="skillcue.lock"; None holds to none.'
+        )
     from skillcue.locking import locked_sources, read_lock  # only where used
 
     path = Path(lock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.agents.middleware.types import ModelRequest
@@ -129,7 +129,34 @@ def tool_guard(
                 "tool_names is given and nothing is enforced.", "Pass enforce_allowed_tools=True."
             )
         return None
-    return ToolGuard(cue, load_tool, names or {}, hide=enforce is True)
+    return ToolGuard(cue, load_tool, _checked_names(names), hide=enforce is True)
+
+
+def _checked_names(names: object) -> ToolNames:
+    """`names` as given; what would otherwise fail in a tool call, or let nothing through, raises."""
+    if names is None:
+        return {}
+    if isinstance(names, Mapping) and all(
+        _is_name(own) and _are_names(there) for own, there in names.items()
+    ):
+        return names
+    raise ConfigurationError(
+        f"tool_names is {names!r}.",
+        "Pass what the tools of skills are called in this agent: "
+        'tool_names={"Bash": "execute", "Read": ["read_file", "ls"]}.',
+    )
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_names(value: object) -> bool:
+    return _is_name(value) or (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and all(map(_is_name, value))
+    )
 
 
 def _explained(name: str, allowed: AllowedTools) -> str:

@@ -209,3 +209,11 @@ def test_narrow_terminals_get_lines(cli, example_skills, path, monkeypatch):
 @pytest.mark.parametrize("options", [[], ["--events"], ["--events", "e.db", "--top", "few"]])
 def test_wrong_usage(cli, options):
     assert cli("stats", *options).code == EXIT_USAGE
+
+
+@pytest.mark.parametrize("top", ["-1", "0"])
+def test_rows_that_cannot_be_counted(cli, example_skills, path, top):
+    record(example_skills, path)
+    told = cli("stats", "--events", path, f"--top={top}")
+    assert (told.code, told.out) == (EXIT_USAGE, "")
+    assert f"--top is {top}." in told.err and "1 row" in told.err

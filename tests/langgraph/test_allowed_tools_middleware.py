@@ -373,3 +373,26 @@ def test_a_subclass_keeps_what_it_overrides(library):
 
     middleware = Own(cue_of(library), enforce_allowed_tools=True)
     assert isinstance(middleware, Own) and middleware.name == "own"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "x",
+        ["Bash"],
+        {"Bash": 5},
+        {"Bash": None},
+        {"Bash": ["a", 5]},
+        {5: "a"},
+        {"": "a"},
+        {"a": ""},
+    ],
+)
+def test_names_of_tools_that_are_none_raise_early(library, names):
+    with pytest.raises(ConfigurationError, match=r"tool_names is .*Pass .*\"Bash\": \"execute\""):
+        guarded(library, tool_names=names)
+
+
+@pytest.mark.parametrize("names", [None, {}, {"Bash": ("a", "b")}, {"Bash": ["a"], "Read": "b"}])
+def test_names_of_tools_in_every_form_are_taken(library, names):
+    assert guarded(library, tool_names=names).name == "SkillMiddleware"

@@ -403,3 +403,9 @@ def test_push_settings_reach_the_advisor(garden):
 def test_arguments_of_another_type_are_clear_errors(example_skills, ask):
     with SkillCue(example_skills) as cue, pytest.raises(ConfigurationError, match="is"):
         ask(cue)
+
+
+@pytest.mark.parametrize("lock", [5, "", True, ["skillcue.lock"], b"skillcue.lock"])
+def test_a_lock_that_is_no_path_is_a_clear_error(garden, lock):
+    with pytest.raises(ConfigurationError, match=r'lock is .*lock="skillcue.lock"'):
+        SkillCue(garden, lock=lock)

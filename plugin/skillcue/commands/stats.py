@@ -40,6 +40,8 @@ class _Held:
 
 def run(args: Namespace) -> int:
     """Read, sum up, show."""
+    if args.top < 1:
+        raise ConfigurationError(f"--top is {args.top}.", "Show 1 row or more.")
     check_writable(args.html)
     stats = sum_up(read_events(Path(args.events), since_when(args.since, time.time())))
     if not stats.last:
