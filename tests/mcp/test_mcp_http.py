@@ -115,6 +115,15 @@ def test_the_guard_can_be_told_another_name(example_skills):
         assert post(served, PING, Host="other.test")[0] == 421
 
 
+def test_host_names_have_no_case(example_skills):
+    options = ("--skills", example_skills, "--mode", "bm25", "--allow-host", "Skills.Test")
+    with serving(*options) as served:
+        for host in ("skills.test", "SKILLS.test", "SKILLS.TEST:8443", "LocalHost:1"):
+            assert post(served, PING, Host=host, Origin="https://SKILLS.Test")[0] == 200
+        assert post(served, PING, Host="OTHER.test")[0] == 421
+        assert post(served, PING, Host="SKILLS.test", Origin="https://OTHER.test")[0] == 403
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"x" * 5_000_000])
 def test_a_hostile_body_is_refused_and_the_next_request_answered(served, body):
     status, text = post(served, body)

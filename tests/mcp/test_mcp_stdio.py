@@ -157,6 +157,11 @@ def test_broken_lines_do_not_end_it(example_skills):
         (["--skills", ".", "--mode", "refine"], "needs a language model"),
         (["--skills", ".", "--port", "99999", "--transport", "http"], "--port is 99999"),
         (["--skills", ".", "--host", "203.0.113.9", "--transport", "http"], "Cannot listen on"),
+        (["--skills", ".", "--port", "5"], "--port would do nothing over stdio"),
+        (
+            ["--skills", ".", "--host", "::1", "--allow-host", "a"],
+            "--host and --allow-host would do nothing over stdio",
+        ),
         (["--skills", ""], "is no skill source"),
         (["--skills", ".", "--augment"], "--augment needs a folder"),
         (["--skills", ".", "--price", "1,2"], "--price needs a model"),

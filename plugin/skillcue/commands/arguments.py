@@ -624,16 +624,14 @@ or with skillcue/method in the _meta of a request.
         default="stdio",
         help="how clients reach it (default: stdio)",
     )
+    # Without defaults, so that one that is given where it does nothing is not taken in silence.
     http = parser.add_argument_group("http")
     http.add_argument(
         "--host",
-        default="127.0.0.1",
         metavar="ADDRESS",
         help="address to listen on (default: 127.0.0.1, this machine only)",
     )
-    http.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="0 for any free one (default: 8000)"
-    )
+    http.add_argument("--port", type=int, metavar="N", help="0 for any free one (default: 8000)")
     http.add_argument(
         "--allow-host",
         action="append",

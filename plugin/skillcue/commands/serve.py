@@ -27,9 +27,14 @@ if TYPE_CHECKING:
     import uvicorn
     from mcp.server.mcpserver import MCPServer
     from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 __all__ = ["run"]
 
+HOST = "127.0.0.1"
+"""Address where none is given: this machine only."""
+PORT = 8000
+"""Port where none is given."""
 PATH = "/mcp"
 """Where the HTTP server answers."""
 SHUTDOWN_S = 3
@@ -38,6 +43,7 @@ CLOSE_S = 5.0
 """Seconds that the indexing thread has to end."""
 
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_WITHOUT_CASE = (b"host", b"origin")
 _ANY_ADDRESS = ("0.0.0.0", "::")
 
 log = logging.getLogger("skillcue.mcp")
@@ -45,6 +51,7 @@ log = logging.getLogger("skillcue.mcp")
 
 def run(args: Namespace) -> int:
     """Serve until the client or the operator ends it."""
+    _check_options(args)
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):  # whatever plugins print when they are imported
             from skillcue.mcp import skill_server  # raises where the extra is missing
@@ -55,6 +62,21 @@ def run(args: Namespace) -> int:
             return _serve_http(server, args, library.where)
         _serve_stdio(server)
     return 0
+
+
+def _check_options(args: Namespace) -> None:
+    """Refuse what would be taken in silence.
+
+    Raises:
+        ConfigurationError: An option of HTTP is given, and clients come over stdio.
+    """
+    given = {"--host": args.host, "--port": args.port, "--allow-host": args.allow_host or None}
+    names = [name for name, value in given.items() if value is not None]
+    if names and args.transport != "http":
+        raise ConfigurationError(
+            f"{' and '.join(names)} would do nothing over {args.transport}.",
+            "Add --transport http, or leave it out.",
+        )
 
 
 @contextmanager
@@ -112,12 +134,13 @@ async def _exit_on_signal() -> None:
 def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> int:
     import uvicorn
 
-    listener = _listen(args.host, args.port)
+    host = HOST if args.host is None else args.host
+    listener = _listen(host, PORT if args.port is None else args.port)
     address, port = listener.getsockname()[:2]
-    names = [_in_url(name) for name in (args.host, *args.allow_host) if name not in _ANY_ADDRESS]
+    names = [_in_url(name) for name in (host, *args.allow_host) if name not in _ANY_ADDRESS]
     if not ipaddress.ip_address(address).is_loopback:
         print_note(
-            f"{args.host} can be reached from other machines, and whoever reaches it may read "
+            f"{host} can be reached from other machines, and whoever reaches it may read "
             f"all of {where}.",
             "Put it behind something that asks who is there, or leave out --host.",
         )
@@ -125,7 +148,7 @@ def _serve_http(server: MCPServer[Any], args: Namespace, where: str) -> int:
         streamable_http_path=PATH, transport_security=_guard([*names, *_LOOPBACK_NAMES])
     )
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=SHUTDOWN_S
+        _without_case(app), log_config=None, access_log=False, timeout_graceful_shutdown=SHUTDOWN_S
     )
     web = uvicorn.Server(config)
     stopped = _stop_on_signals(web)
@@ -175,9 +198,22 @@ def _guard(names: list[str]) -> TransportSecuritySettings:
     """Requests that a web page sends under another host name are refused (DNS rebinding)."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    hosts = [form for name in names for form in (name, f"{name}:*")]
+    lower = [name.lower() for name in names]  # as `_without_case` gives them
+    hosts = [form for name in lower for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+def _without_case(app: ASGIApp) -> ASGIApp:
+    """`app`, asked in lower case: names of hosts have no case, and the guard compares letters."""
+
+    async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = [(k, v.lower() if k in _WITHOUT_CASE else v) for k, v in scope["headers"]]
+            scope = {**scope, "headers": headers}
+        await app(scope, receive, send)
+
+    return ask
 
 
 def _in_url(host: str) -> str:
