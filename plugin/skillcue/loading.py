@@ -99,8 +99,8 @@ def load_skill(
     pages = quotable_pages(text) if skill.trust == "untrusted" else split_pages(text)
     if not 1 <= page <= len(pages):
         raise SkillFileError(
-            f"{shown_file or skill.name} has {len(pages)} pages, not {page}.",
-            f"Pass a page from 1 to {len(pages)}.",
+            f"{shown_file or skill.name} has {len(pages)} page{'s' * (len(pages) > 1)}, not {page}.",
+            f"Pass a page from 1 to {len(pages)}." if len(pages) > 1 else "Pass page 1, or none.",
         )
     chosen = pages[page - 1]
     return LoadedSkill(

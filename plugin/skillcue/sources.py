@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from skillcue_hooks.manager import SkillcuePluginManager
 from skillcue_hooks.protocols import SkillSource
 
 __all__ = ["SourceSpec", "open_sources"]
+
+_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://")
 
 SourceSpec = str | os.PathLike[str] | SkillSource
 
@@ -36,7 +39,7 @@ def open_sources(
         cache_dir: Folder for what plugins fetch.
 
     Raises:
-        LibraryNotFoundError: A folder does not exist and no plugin opens the text.
+        LibraryNotFoundError: A folder does not exist and no plugin opens the text, or its scheme.
         ConfigurationError: There is no source at all, or something that cannot be one.
     """
     several: Sequence[SourceSpec]
@@ -73,6 +76,9 @@ def _open(
     # Not isolated: a source that fails to open is a configuration mistake to be seen.
     opened = plugins.hook.skillcue_open_source(spec=text, cache_dir=cache_dir)
     if opened is None:
+        address = _ADDRESS.match(text)
+        if address:
+            raise _no_opener(text, address["scheme"])
         folder.check()  # says what is missing
         return folder
     if not isinstance(opened, SkillSource):
@@ -102,4 +108,16 @@ def _no_source(spec: object) -> ConfigurationError:
     return ConfigurationError(
         f"A {type(spec).__name__} is no skill source.",
         "Pass a folder, a SkillSource object, a text that a plugin opens, or several of them.",
+    )
+
+
+def _no_opener(spec: str, scheme: str) -> LibraryNotFoundError:
+    from skillcue.remote.git_program import without_credentials  # only where used
+
+    return LibraryNotFoundError(
+        f"No source opens {scheme}:// ({without_credentials(spec)}).",
+        "A text is a folder, an archive, or begins with git+https://, git+ssh://, git+file://, "
+        "https:// (an archive), file:// (an archive), sqlite:///, mcp+https:// or mcp+http://. "
+        "Others are objects such as DatabaseSource(connect, query), or plugins with the hook "
+        "skillcue_open_source.",
     )

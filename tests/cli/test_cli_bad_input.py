@@ -237,7 +237,7 @@ def test_arguments_out_of_range(cli, example_skills, arguments, said):
         (["load", "pdf-form-fillin"], "pdf-form-filling"),
         (["load", "pdf-form-filling", "--file", "nothing.md"], "scripts/fill_form.py"),
         (["load", "pdf-form-filling", "--file", "../../../../etc/passwd"], "not a path inside"),
-        (["load", "pdf-form-filling", "--page", "99"], "pages, not 99"),
+        (["load", "pdf-form-filling", "--page", "99"], "has 1 page, not 99."),
     ],
 )
 def test_what_does_not_resolve_is_exit_code_1_and_names_what_does(

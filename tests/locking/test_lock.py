@@ -245,7 +245,11 @@ def test_skills_in_memory_are_pinned_by_their_text(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "is no lock file"),
-        ("[]", "is no lock file"),
+        ("[]", "is no lock file.* holds a list"),
+        ("{}", "it has no 'version'"),
+        ('{"version": 1}', "it has no 'skills'"),
+        ('{"version": 1, "skills": 5}', "entry is not as it should be"),
+        ('{"version": 1, "skills": [{"id": "a", "files": {}}]}', "an entry has no 'source'"),
         ('{"version": 2, "skills": []}', "version is 2"),
         ('{"version": 1, "skills": [{"id": "a"}]}', "entry"),
         (
@@ -298,7 +302,13 @@ def test_the_command_writes_checks_and_freezes(
     )
     assert main(["list", *named, "--frozen", "--json"]) == 0
     assert [s["name"] for s in json.loads(capsys.readouterr().out)["skills"]] == ["receipts"]
+    capsys.readouterr()
     assert main(["load", "invoices", *named, "--frozen"]) == 1
+    assert "note: It is frozen: invoices@invoices: notes.md differs." in capsys.readouterr().err
+    assert main(["load", "unheard", *named, "--frozen"]) == 1
+    assert "is frozen" not in capsys.readouterr().err
+    assert main(["load", "extra", *named, "--frozen"]) == 1
+    assert "It is frozen: extra@extra." in capsys.readouterr().err
     assert main(["doctor", *named, "--lock", "skillcue.lock"]) == 0
     assert "lock-changed" in capsys.readouterr().out
     assert main(["doctor", *named, "--frozen"]) == 1

@@ -149,7 +149,7 @@ async def test_list_gives_pages_of_names(cue):
         ("skill_load", {"name": "pdf-merge-split", "file": "../../README.md"}, "not a path inside"),
         ("skill_load", {"name": "pdf-merge-split", "file": "/etc/passwd"}, "not a path inside"),
         ("skill_load", {"name": "../../etc/passwd"}, "No skill"),
-        ("skill_load", {"name": "pdf-merge-split", "page": 9}, "1 pages, not 9"),
+        ("skill_load", {"name": "pdf-merge-split", "page": 9}, "1 page, not 9"),
         ("skill_list", {"page": "many"}, "`page` is 'many'"),
     ],
 )

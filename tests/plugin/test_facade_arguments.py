@@ -76,7 +76,12 @@ def test_a_setting_like_none_lists_them_all(garden):
         ("a\x00b", "no skill source"),
         ("no/such/folder", "does not exist"),
         (Path("no/such/folder"), "does not exist"),
-        ("hg+https://example.org/skills", "does not exist"),
+        (
+            "hg+https://example.org/skills",
+            r"No source opens hg\+https://.*git\+https://.*sqlite:///",
+        ),
+        ("postgres://me:secret@db/x", r"No source opens postgres:// \(postgres://db/x\)"),
+        ("s3://bucket/skills.zip", "No source opens s3://.*DatabaseSource"),
     ],
     ids=steady,
 )

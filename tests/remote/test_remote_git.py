@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -439,3 +440,12 @@ def test_a_skill_at_the_root_is_named_by_the_repository(tmp_path):
     cue = SkillCue(f"git+{made.url}")
     assert [skill.name for skill in cue.list()] == ["single-skill"]
     assert cue.diagnostics == ()
+
+
+def test_what_git_says_ends_before_the_cure_begins():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        address = f"https://127.0.0.1:{taken.getsockname()[1]}/r.git"
+        (failed,) = SkillCue(f"git+{address}").diagnostics
+    assert failed.code == "source-unreachable"
+    assert failed.message.endswith(". Look at the address and the network.")

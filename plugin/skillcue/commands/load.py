@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import write_json
 from skillcue.commands.records import skill_record
 from skillcue.library.characters import clean
-from skillcue_hooks import LoadedSkill
-from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks import Diagnostic, LoadedSkill
+from skillcue_hooks.errors import ConfigurationError, SkillNotFoundError
 
 __all__ = ["run"]
 
@@ -25,7 +27,11 @@ def run(args: Namespace) -> int:
     if args.page < 1:
         raise ConfigurationError(f"--page is {args.page}.", "Pages count from 1.")
     with open_library(args) as library:
-        loaded = library.cue.load(args.name, file=args.file, page=args.page)
+        try:
+            loaded = library.cue.load(args.name, file=args.file, page=args.page)
+        except SkillNotFoundError:
+            _note_frozen(args.name, library.cue.diagnostics)
+            raise
     if args.json:
         write_json(_document(loaded))
         return 0
@@ -34,6 +40,16 @@ def run(args: Namespace) -> int:
     sys.stdout.flush()  # the notes come after the text they are about
     _note(loaded)
     return 0
+
+
+def _note_frozen(name: str, diagnostics: Sequence[Diagnostic]) -> None:
+    """Say that a skill of that name is refused, where it is there and only differs from the lock."""
+    for item in diagnostics:
+        if not item.code.startswith("frozen-"):
+            continue
+        shown = item.message.partition("@")[0]
+        if name.partition("@")[0] in (shown, unquote(shown)):
+            print_note(f"It is frozen: {item.message}", item.remedy)
 
 
 def _document(loaded: LoadedSkill) -> dict[str, Any]:

@@ -78,13 +78,18 @@ def read_lock(path: Path) -> Lock:
         ) from error
     except ValueError as error:
         raise _unfit(path, str(error)) from error
+    if not isinstance(document, dict):
+        raise _unfit(path, f"it holds a {type(document).__name__}, not an object")
+    for key in ("version", "skills"):
+        if key not in document:
+            raise _unfit(path, f"it has no {key!r}")
+    if document["version"] != FORMAT:
+        raise _unfit(path, f"its version is {document['version']!r}")
     try:
-        if document["version"] != FORMAT:
-            raise _unfit(path, f"its version is {document['version']!r}")
         return Lock(tuple(_entry(item) for item in document["skills"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, ConfigurationError):
-            raise
+    except KeyError as error:
+        raise _unfit(path, f"an entry has no {error.args[0]!r}") from error
+    except (TypeError, AttributeError, ValueError) as error:
         raise _unfit(path, f"an entry is not as it should be ({error!r})") from error
 
 

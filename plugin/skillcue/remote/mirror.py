@@ -245,7 +245,7 @@ class MirroredSource(ABC):
             try:
                 entry = self._fetched(anew)
             except SourceFetchError as error:
-                failure = self._note(error.code, f"{error.message} {error.cure}")
+                failure = self._note(error.code, f"{_sentence(error.message)} {error.cure}")
             except OSError as error:
                 failure = self._note(UnreachableError.code, f"{error.strerror or error}.")
             except Exception as error:  # a bug or a hostile answer; the other sources go on
@@ -334,6 +334,12 @@ class MirroredSource(ABC):
 
     def _left_out(self, path: str, reason: str) -> Diagnostic:
         return diagnostic("source-part-left-out", Path(self.label) / path, reason)
+
+
+def _sentence(text: str) -> str:
+    """`text`, which a server or a program may have said, with an end before the cure."""
+    said = text.rstrip()
+    return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
 def mirror_options(given: SourceOptions) -> MirrorOptions:
