@@ -188,7 +188,7 @@ def test_a_failing_policy_is_logged_once_a_call_and_not_once_a_skill(garden, cap
 
 def test_a_policy_is_asked_once_for_each_key_and_library(garden):
     policy = Policy()
-    cue = SkillCue(garden, plugins=[policy])
+    cue = SkillCue(garden, plugins=[policy], recheck="always")
     everything(cue)
     everything(cue)
     assert policy.asked == 8
