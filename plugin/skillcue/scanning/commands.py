@@ -87,7 +87,7 @@ def secrets(text: ScannedText) -> Iterator[Found]:
     if text.says(_SECRET_WORDS, _SEND_WORDS):
         for match in _ADDRESS.finditer(text.low):
             host = match[1] or match[2]
-            if not host.startswith(_SAFE_HOSTS) and _sends_secret(before(match, _WINDOW)):
+            if host not in _SAFE_HOSTS and _sends_secret(before(match, _WINDOW)):
                 yield text.found("scan-secrets-sent", match)
 
 
