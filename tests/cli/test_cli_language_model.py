@@ -177,7 +177,7 @@ def test_augment_needs_a_folder(cli, garden, tmp_path, monkeypatch, command):
     ("arguments", "cure"),
     [
         (["nothing"], "`skillcue search` or `skillcue list`"),
-        (["bee-hotel", "--page", "9"], "Give --page from 1 to 1."),
+        (["bee-hotel", "--page", "9"], "Give --page 1, or none."),
     ],
 )
 def test_load_names_commands_and_not_tools(cli, garden, arguments, cure):

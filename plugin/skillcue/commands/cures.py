@@ -12,6 +12,7 @@ _TYPED = {
     "Search for it with skill_lookup, or list the library with skill_list.": "Find it with "
     "`skillcue search` or `skillcue list`.",
     "Pass a page from": "Give --page from",
+    "Pass page 1, or none.": "Give --page 1, or none.",
     "Pass one: SkillCue(..., llm=model).": "Name one: --llm openai:MODEL@URL",
     'SkillCue(..., cross_encoder="onnx:/path/to/model").': "--cross-encoder onnx:/path/to/model",
 }
