@@ -80,7 +80,9 @@ def _open(
         if address:
             raise _no_opener(text, address["scheme"])
         folder.check()  # says what is missing
-        return folder
+        raise LibraryNotFoundError(
+            f"{text!r} does not exist as it is written.", "Write the path of the folder itself."
+        )
     if not isinstance(opened, SkillSource):
         raise ConfigurationError(
             f"A plugin opened {text!r} as {type(opened).__name__}.",

@@ -524,7 +524,9 @@ def test_files_beside_a_hidden_copy_are_hidden_as_well(nested, tmp_path):
 
 
 def test_files_of_an_untrusted_skill_are_no_files_of_a_trusted_one_around_it(nested):
-    with SkillCue([nested[0], FolderSource(nested[1], trust="untrusted")], mode="bm25") as cue:
+    (nested[1].parent / "loose.txt").write_text("beside the skills of its source")
+    inside = FolderSource(nested[1].parent, trust="untrusted")
+    with SkillCue([nested[0], inside], mode="bm25") as cue:
         assert cue.load("outer").files == ("open.txt",)
         assert cue.tools().load("inner", "secret.txt").text.count("| nobody knows") == 1
 

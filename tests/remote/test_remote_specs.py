@@ -257,6 +257,10 @@ def test_the_command_line_says_what_sources_hold(tmp_path, mine):
         "sqlite:///x/../../mine",
         "mcp+https://x/../../../mine",
         "https://x/../../mine",
+        " sqlite:///x/../../mine",
+        "my_db://x/../../mine",
+        "file:x/../mine",
+        "nope/../mine",
     ],
 )
 def test_a_text_of_this_kind_is_no_folder_however_its_dots_are_resolved(

@@ -188,7 +188,19 @@ class LibrarySnapshot:
         """
         index = self._visible(scope)
         closed = index.hidden_folders
-        return closed | index.untrusted_folders if skill.trust == "trusted" else closed
+        if skill.trust != "trusted":
+            return closed
+        return closed | index.untrusted_folders | self._untrusted_roots
+
+    @cached_property
+    def _untrusted_roots(self) -> frozenset[str]:
+        """Folders of untrusted sources that hold skills, links resolved: loose files are theirs."""
+        roots = {
+            getattr(source, "path", None)
+            for source in self._sources.values()
+            if source.trust == "untrusted"
+        }
+        return frozenset(os.path.realpath(root) for root in roots if root is not None)
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.
