@@ -537,3 +537,13 @@ def test_one_file_in_two_sources_has_the_lower_trust(nested, order):
     around = FolderSource(nested[1].parent)
     with SkillCue([around, inside][::order], mode="bm25") as cue:
         assert [skill.trust for skill in cue.list()] == ["untrusted"]
+
+
+@pytest.mark.parametrize("trust", ["trusted", "untrusted"])
+def test_what_a_source_rejects_is_no_file_of_the_skill_around_it(nested, trust):
+    (nested[1] / "SKILL.md").write_text("no front matter")
+    inside = FolderSource(nested[1], trust=trust, strict=True)
+    plugins = [HideInner()] if trust == "trusted" else []
+    with SkillCue([nested[0], inside], mode="bm25", plugins=plugins) as cue:
+        assert [skill.name for skill in cue.list()] == ["outer"]
+        assert cue.load("outer").files == ("open.txt",)

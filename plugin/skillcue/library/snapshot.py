@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from skillcue.library.characters import nfc
 from skillcue.library.merge import Place, merge
 from skillcue.library.naming import fold
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
-from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan
+from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan, Trust
 from skillcue_hooks.errors import AmbiguousNameError, SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
@@ -27,6 +28,19 @@ Enrich = Callable[[tuple[Skill, ...]], tuple[Skill, ...]]
 
 SCOPES_KEPT = 32
 """Policy answers whose look-up tables are kept."""
+
+
+@runtime_checkable
+class InFolder(Protocol):
+    """A source whose skills lie below one folder."""
+
+    @property
+    def path(self) -> Path | None:
+        """The folder, None where there is none."""
+        ...
+
+    @property
+    def trust(self) -> Trust: ...
 
 
 class Composed(Protocol):
@@ -139,6 +153,7 @@ class LibrarySnapshot:
     _sources: Mapping[str, SkillSource] = field(repr=False)
     _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
     _composed: Composed | None = field(repr=False, default=None)
+    _roots: Sequence[tuple[str, Trust]] = field(repr=False, default=())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -183,24 +198,14 @@ class LibrarySnapshot:
         return skill.name if found is not None and found.id == skill.id else skill.id
 
     def closed_folders(self, skill: Skill, scope: Scope | None) -> frozenset[str]:
-        """Folders of other skills, links resolved, whose files are not files of `skill` although
-        they may lie in its folder: of what `scope` hides, and of less trusted skills.
+        """Folders, links resolved, whose files are not files of `skill` although they may lie in
+        its folder: of what `scope` hides, of less trusted skills, and whole sources that are less
+        trusted or under a policy. What a source has rejected is no skill that a policy could judge.
         """
         index = self._visible(scope)
-        closed = index.hidden_folders
-        if skill.trust != "trusted":
-            return closed
-        return closed | index.untrusted_folders | self._untrusted_roots
-
-    @cached_property
-    def _untrusted_roots(self) -> frozenset[str]:
-        """Folders of untrusted sources that hold skills, links resolved: loose files are theirs."""
-        roots = {
-            getattr(source, "path", None)
-            for source in self._sources.values()
-            if source.trust == "untrusted"
-        }
-        return frozenset(os.path.realpath(root) for root in roots if root is not None)
+        trusted = skill.trust == "trusted"
+        roots = {root for root, trust in self._roots if scope or (trusted and trust == "untrusted")}
+        return index.hidden_folders | roots | (index.untrusted_folders if trusted else frozenset())
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.
@@ -293,6 +298,11 @@ def build_snapshot(
         _Index(skills, merged.copies, merged.places),
         {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
         _composed=composed,
+        _roots=[
+            (os.path.realpath(s.path), s.trust)
+            for s in sources
+            if isinstance(s, InFolder) and s.path
+        ],
     )
 
 

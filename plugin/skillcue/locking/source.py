@@ -91,6 +91,11 @@ class LockedSource:
         return self._inner.trust
 
     @property
+    def path(self) -> Path | None:
+        """The folder of the source itself, None where it has none."""
+        return getattr(self._inner, "path", None)
+
+    @property
     def limits(self) -> ReadLimits:
         """Bounds of reading of the source itself."""
         return limits_of(self._inner)

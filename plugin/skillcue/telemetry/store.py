@@ -95,7 +95,7 @@ class EventStore:
         self._db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
             self._prepare()
-        except BaseException:
+        except BaseException:  # whatever it is goes on; an open connection would keep a lock
             self._db.close()
             raise
 
