@@ -204,11 +204,12 @@ def test_a_body_that_is_loaded_at_once_is_compared_as_well(skills: Path, lock: P
     assert "line by line" not in cue.advise(asked).text
 
 
+@pytest.mark.parametrize("load_tokens", [0, 4_000], ids=["offered", "loaded at once"])
 @pytest.mark.parametrize("file", ["SKILL.md", "scripts/sum.py"])
-def test_a_skill_that_loading_at_once_refuses_is_not_offered(
-    skills: Path, lock: Path, file: str, caplog: pytest.LogCaptureFixture
+def test_a_skill_whose_load_would_be_refused_is_not_offered(
+    skills: Path, lock: Path, file: str, load_tokens: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    push = PushSettings(load_tokens=4_000)
+    push = PushSettings(load_tokens=load_tokens)
     cue = SkillCue(skills, mode="bm25", lock=lock, frozen=True, recheck="manual", push=push)
     cue.snapshot()
     append(skills / "invoices" / file)

@@ -20,13 +20,9 @@ from skillcue_hooks.errors import SkillFileError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["FrozenSkillError", "LockedSource", "locked_sources"]
+__all__ = ["LockedSource", "locked_sources"]
 
 _CURE = "It is refused until the files are as they were, or `skillcue lock` is run again."
-
-
-class FrozenSkillError(SkillFileError):
-    """A skill is frozen and is not what the lock file says; it must not be handed out."""
 
 
 def locked_sources(
@@ -125,26 +121,34 @@ class LockedSource:
         What is handed out is made of the very text that was compared.
 
         Raises:
-            SkillFileError: It cannot be read.
-            FrozenSkillError: It is frozen and has changed.
+            SkillFileError: It cannot be read, or it is frozen and has changed.
         """
         if not self._frozen:
             return self._inner.read_body(skill)
-        entry = self._entry(skill)
-        changed = differences(entry, measured_skill(self._inner, skill, self._name))
-        if changed:
-            raise self._refused(skill, changed)
+        self.check_skill(skill)
         if not hasattr(self._inner, "read_text"):
             return self._inner.read_body(skill)
         text = self.read_text(skill)  # raises where it is not the text of `content_hash`
         return read_body(text.encode("utf-8"), skill.path, self.limits)
 
+    def check_skill(self, skill: Skill) -> None:
+        """Make sure that a skill may be handed out, with all files beside it.
+
+        Raises:
+            SkillFileError: It is frozen and has changed, or cannot be read.
+        """
+        if self._frozen:
+            changed = differences(
+                self._entry(skill), measured_skill(self._inner, skill, self._name)
+            )
+            if changed:
+                raise self._refused(skill, changed)
+
     def read_file(self, skill: Skill, path: Path) -> str:
         """The text of a file beside a skill; frozen, only of the bytes that the lock names.
 
         Raises:
-            SkillFileError: It cannot be read.
-            FrozenSkillError: It is frozen, and that is not the file of the lock.
+            SkillFileError: It cannot be read, or it is frozen and that is not the file of the lock.
         """
         data = read_file_data(path, self.limits)
         base = self._inner.base_dir(skill)
@@ -161,7 +165,7 @@ class LockedSource:
             data: Its bytes.
 
         Raises:
-            FrozenSkillError: It is frozen, and that is not the file of the lock.
+            SkillFileError: It is frozen, and that is not the file of the lock.
         """
         if self._frozen and self._entry(skill).files.get(name) != measured_file(data):
             raise self._refused(skill, f"{name} is not the file it was")
@@ -182,9 +186,9 @@ class LockedSource:
         same = (skill.path, skill.name, skill.content_hash)
         return next((s.id for s in scanned if (s.path, s.name, s.content_hash) == same), "")
 
-    def _refused(self, skill: Skill, why: str) -> FrozenSkillError:
+    def _refused(self, skill: Skill, why: str) -> SkillFileError:
         self._stale = True  # the next look leaves it out
-        return FrozenSkillError(f"Skill {skill.name!r} is frozen and has changed: {why}.", _CURE)
+        return SkillFileError(f"Skill {skill.name!r} is frozen and has changed: {why}.", _CURE)
 
     def _compared(self, now: SourceScan) -> SourceScan:
         kept: list[Skill] = []

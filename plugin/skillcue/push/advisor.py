@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillcue.loading import PAGE_CHARS
 from skillcue.mode import named_task
-from skillcue.push.body import load_body
+from skillcue.push.body import is_refused, load_body
 from skillcue.push.budget import active_turns, body_cost
 from skillcue.push.decide import (
     PushHost,
@@ -408,7 +408,7 @@ class Advisor:
         text, kept = "", skills
         if load and skills and self._settings.load_tokens:
             tried = load_body(skills[0], run.snapshot, run.scope, self._load_tool, self._settings)
-            text, skills = tried.text, skills[1:] if tried.refused else skills
+            text = tried.text
         given = tuple(skill.id for skill in skills) if text else ()
         if not given:
             settings, load_tool = self._settings, self._load_tool
@@ -436,7 +436,8 @@ class Advisor:
         if not all(skill.searchable for skill in skills):
             wanted = read_turn(run.turns[index], run.snapshot, run.scope, (), (), ()).explicit
             named = set(wanted)
-        return [skill for skill in skills if may_push(skill) or skill.id in named]
+        allowed = (skill for skill in skills if may_push(skill) or skill.id in named)
+        return [skill for skill in allowed if not is_refused(skill, run.snapshot)]
 
     def _replayed_of(
         self, before: Sequence[Decided], turns: Sequence[UserTurn]

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 from skillcue.library.characters import nfc
 from skillcue.loading import PAGE_CHARS, shown_name
-from skillcue.locking.source import FrozenSkillError
 from skillcue.push.render import advice_block, render_body
 from skillcue.push.settings import PushSettings
 from skillcue.push.turn import LoadedMark, mark_loaded, skill_version
 from skillcue_hooks import Scope, Skill
+from skillcue_hooks.errors import SkillFileError
 
 if TYPE_CHECKING:
     from skillcue.library.snapshot import LibrarySnapshot
 
-__all__ = ["Body", "load_body"]
+__all__ = ["REFUSED", "Body", "is_refused", "load_body"]
 
 log = logging.getLogger("skillcue.push")
+
+REFUSED = "it is frozen and has changed"
+"""Why a skill is not offered whose load would be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,26 @@ class Body:
     Attributes:
         text: The block, "" where the body is not given.
         reason: Why it is or is not.
-        refused: Loading the skill would be refused as well, so that it is not to be offered.
     """
 
     text: str
     reason: str
-    refused: bool = False
+
+
+def is_refused(skill: Skill, snapshot: LibrarySnapshot) -> bool:
+    """Whether a load of `skill` would be refused: its source pins it, and it is not what it was.
+
+    What a source holds is compared when it is looked at; files beside a skill change in between.
+    """
+    check = getattr(snapshot.source_of(skill), "check_skill", None)
+    if check is None:
+        return False
+    try:
+        check(skill)
+    except SkillFileError as error:
+        log.warning("%s is not offered: %s", skill.id, error.message)
+        return True
+    return False
 
 
 def load_body(
@@ -60,9 +77,6 @@ def load_body(
     source = snapshot.source_of(skill)
     try:
         body, base_dir = source.read_body(skill), source.base_dir(skill)
-    except FrozenSkillError as error:
-        log.warning("%s is not offered: %s", skill.id, error.message)
-        return Body("", "it is frozen and has changed", refused=True)
     except Exception:  # a source may raise anything; then the skill is offered, as without `load`
         log.warning("the body of %s cannot be read and is not loaded", skill.id, exc_info=True)
         return Body("", "its body cannot be read")

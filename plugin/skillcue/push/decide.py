@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from skillcue.library.naming import fold
 from skillcue.loading import shown_name
-from skillcue.push.body import load_body
+from skillcue.push.body import REFUSED, is_refused, load_body
 from skillcue.push.cues import text_cues
 from skillcue.push.declines import evidence_mass
 from skillcue.push.explicit import NamedSkills, named_skills
@@ -205,15 +205,14 @@ def decide_turn(
         judged = host.judge.hear(verdict, turn, settings.k)
         verdict, cost, unjudged = judged.verdict, cost + judged.usage, judged.degraded
     choice = _choose(explicit, ranking, verdict, settings.k)
-    offered = choice.offered
-    refused: tuple[Rejection, ...] = ()
-    reason = choice.reason
+    refused = [Rejection(h, REFUSED) for h in choice.offered if is_refused(h.skill, snapshot)]
+    gone = {rejection.hit.skill.id for rejection in refused}
+    offered = tuple(hit for hit in choice.offered if hit.skill.id not in gone)
+    reason = f"{choice.reason}; {REFUSED}" if refused else choice.reason
     body = ""
-    if choice.sure and settings.load_tokens and looked.degraded is None:
+    if choice.sure and not refused and settings.load_tokens and looked.degraded is None:
         tried = load_body(offered[0].skill, snapshot, scope, load_tool, settings)
         body, reason = tried.text, f"{reason}; {tried.reason}"
-        if tried.refused:
-            refused, offered = (Rejection(offered[0], tried.reason),), offered[1:]
     skills = [hit.skill for hit in (offered[:1] if body else offered)]
     text, kept = body, skills
     if not body:
