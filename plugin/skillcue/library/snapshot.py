@@ -18,7 +18,7 @@ from skillcue_hooks.errors import AmbiguousNameError, SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Assess", "Composed", "Enrich", "LibrarySnapshot", "build_snapshot"]
+__all__ = ["Assess", "Composed", "Enrich", "InFolder", "LibrarySnapshot", "build_snapshot"]
 
 Assess = Callable[[Skill, SkillSource], tuple[Skill, tuple[Diagnostic, ...]]]
 """Gives a skill of a source, with lower trust if need be, and what was found in it."""
