@@ -84,15 +84,15 @@ def load_skill(
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
     limits = getattr(source, "limits", DEFAULT_LIMITS)
-    closed = snapshot.closed_folders(skill, scope)
-    files = list_files(base_dir, FILES_LISTED, limits, closed).paths if base_dir else ()
+    is_closed = snapshot.closed_folders(skill, scope)
+    files = list_files(base_dir, FILES_LISTED, limits, is_closed).paths if base_dir else ()
     shown_file = None
     if file is None:
         text = source.read_body(skill)
     else:
         if base_dir is None:
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
-        path = resolve_file(base_dir, file, limits, closed)
+        path = resolve_file(base_dir, file, limits, is_closed)
         shown_file = path.relative_to(base_dir.resolve()).as_posix()
         read = getattr(source, "read_file", None)  # a source that checks what it hands out
         text = read(skill, path) if read else read_file_text(path, limits)

@@ -178,8 +178,8 @@ class _Table:
             raise UnpublishedError("it is not in the library")
         try:
             source = self._snapshot.source_of(skill)
-            closed = self._snapshot.closed_folders(skill, self._scope)
-            return OpenedSkill(root, skill, source, closed)
+            is_closed = self._snapshot.closed_folders(skill, self._scope)
+            return OpenedSkill(root, skill, source, is_closed)
         except UnpublishedError:
             raise
         except Exception as error:  # whatever a source raises concerns this skill only

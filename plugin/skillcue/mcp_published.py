@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import yaml
 
-from skillcue.library.files import list_files
+from skillcue.library.files import IsClosed, list_files
 from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
 from skillcue.library.opening import read_regular
 from skillcue.library.source import FolderSource
@@ -85,16 +85,14 @@ class OpenedSkill:
         root: URI of its folder.
         skill: The skill.
         source: Where it comes from.
-        closed: Folders of skills that the one who asks may not see, links resolved.
+        is_closed: Tells of the folders of skills that the one who asks may not see.
 
     Raises:
         UnpublishedError: It does not follow the specification, or has too many files.
         OSError: It cannot be read.
     """
 
-    def __init__(
-        self, root: str, skill: Skill, source: SkillSource, closed: frozenset[str]
-    ) -> None:
+    def __init__(self, root: str, skill: Skill, source: SkillSource, is_closed: IsClosed) -> None:
         self.root = root
         self.skill = skill
         self._check = getattr(source, "check_file", None)  # of a source that is pinned
@@ -110,7 +108,7 @@ class OpenedSkill:
         self.frontmatter = strict_frontmatter(self._document, limits)
         if self.frontmatter["name"] != skill.name:
             raise UnpublishedError("it has got another name")
-        self.files = (SKILL_FILE, *_beside(self._base, limits, closed))
+        self.files = (SKILL_FILE, *_beside(self._base, limits, is_closed))
 
     def read(self, path: str) -> bytes:
         """The bytes of one of `files`.
@@ -171,10 +169,10 @@ def mime_type(path: str) -> str:
     return _TYPES.guess_type(path)[0] or "application/octet-stream"
 
 
-def _beside(base: Path | None, limits: ReadLimits, closed: frozenset[str]) -> Sequence[str]:
+def _beside(base: Path | None, limits: ReadLimits, is_closed: IsClosed) -> Sequence[str]:
     if base is None:
         return ()
-    listing = list_files(base, MAX_FILES - 1, limits, closed)
+    listing = list_files(base, MAX_FILES - 1, limits, is_closed)
     if not listing.complete:
         raise UnpublishedError(f"it has more than {MAX_FILES} files")
     return listing.paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,16 @@ from skillcue_hooks.errors import SkillFileError, closest_names
 
 __all__ = [
     "FileListing",
+    "IsClosed",
     "list_files",
     "read_file_data",
     "read_file_text",
     "resolve_file",
     "text_of_file",
 ]
+
+IsClosed = Callable[[str], bool]
+"""Whether a folder, links resolved, does not exist for whoever asks."""
 
 _NAMED_IN_ERRORS = 20
 """File names listed in an error message."""
@@ -47,7 +51,7 @@ def list_files(
     base_dir: Path,
     limit: int = 200,
     limits: ReadLimits = DEFAULT_LIMITS,
-    closed: Collection[str] = (),
+    is_closed: IsClosed | None = None,
 ) -> FileListing:
     """The files of a skill except SKILL.md itself.
 
@@ -58,10 +62,10 @@ def list_files(
         base_dir: The skill's folder.
         limit: At most this many paths are returned.
         limits: ``walk_depth`` and ``listed_entries`` bound the search.
-        closed: Folders below it that do not exist, links resolved: those of other skills that are
+        is_closed: Tells of folders below it which do not exist: those of other skills that are
             hidden from whoever asks.
     """
-    search = _Search(base_dir, limits, closed)
+    search = _Search(base_dir, limits, is_closed)
     paths = sorted(search.run())
     return FileListing(tuple(paths[:limit]), search.complete and len(paths) <= limit)
 
@@ -70,19 +74,19 @@ def resolve_file(
     base_dir: Path,
     name: str,
     limits: ReadLimits = DEFAULT_LIMITS,
-    closed: Collection[str] = (),
+    is_closed: IsClosed | None = None,
 ) -> Path:
     """The file of the skill that `name` means, links resolved.
 
     ``./``, backslashes, a missing extension, other case and a bare file name are accepted as
-    long as exactly one file of the skill fits. `limits` and `closed` are those of `list_files`.
+    long as exactly one file of the skill fits. `limits` and `is_closed` are those of `list_files`.
 
     Raises:
         SkillFileError: No file or several fit, or `name` leads out of the folder. The message
             names the files there are.
     """
     wanted = _relative(name)
-    search = _Search(base_dir, limits, closed, skill_file=True)
+    search = _Search(base_dir, limits, is_closed, skill_file=True)
     paths = sorted(search.run())
     for matches in _matchers(wanted):
         fitting = [path for path in paths if matches(path)]
@@ -147,10 +151,14 @@ class _Search:
     """Depth-first, names sorted, bounded; remembers whether it came to the end."""
 
     def __init__(
-        self, base_dir: Path, limits: ReadLimits, closed: Collection[str], skill_file: bool = False
+        self,
+        base_dir: Path,
+        limits: ReadLimits,
+        is_closed: IsClosed | None,
+        skill_file: bool = False,
     ) -> None:
         self._base = os.path.realpath(base_dir)
-        self._closed = closed
+        self._is_closed = is_closed
         self._skill_file = skill_file
         self._limits = limits
         self._seen: set[tuple[int, int]] = set()
@@ -185,17 +193,20 @@ class _Search:
         if is_pruned(name) or not _is_printable(name):
             return
         target = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-        if not inside(target, [self._base]) or self._is_closed(target):
+        if not inside(target, [self._base]):
+            return
+        # a file that is no link lies in a folder that was entered, so only others are asked about
+        if (entry.is_symlink() or entry.is_dir()) and self._in_closed(target):
             return
         if entry.is_dir():
             yield from self._folder(target, f"{prefix}{name}/", depth + 1)
         elif entry.is_file() and (prefix or self._skill_file or not is_skill_file(name)):
             yield prefix + name
 
-    def _is_closed(self, path: str) -> bool:
+    def _in_closed(self, path: str) -> bool:
         """Whether `path`, links resolved and below the base, is a closed folder or lies in one."""
-        while self._closed and len(path) > len(self._base):
-            if path in self._closed:
+        while self._is_closed and len(path) > len(self._base):
+            if self._is_closed(path):
                 return True
             path = os.path.dirname(path)
         return False

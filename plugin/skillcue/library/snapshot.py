@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from skillcue.library.characters import nfc
+from skillcue.library.files import IsClosed
 from skillcue.library.merge import Place, merge
 from skillcue.library.naming import fold
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
@@ -197,15 +198,22 @@ class LibrarySnapshot:
         found = self.find(skill.name, scope)
         return skill.name if found is not None and found.id == skill.id else skill.id
 
-    def closed_folders(self, skill: Skill, scope: Scope | None) -> frozenset[str]:
-        """Folders, links resolved, whose files are not files of `skill` although they may lie in
-        its folder: of what `scope` hides, of less trusted skills, and whole sources that are less
-        trusted or under a policy. What a source has rejected is no skill that a policy could judge.
+    def closed_folders(self, skill: Skill, scope: Scope | None) -> IsClosed:
+        """Tells of folders, links resolved, whether their files are no files of `skill` although
+        they may lie in its folder: of what `scope` hides, of less trusted skills, and whole sources
+        that are less trusted or under a policy. What a source has rejected is no skill that a
+        policy could judge.
+
+        The links of a large library are resolved with the first folder that is asked about.
         """
         index = self._visible(scope)
         trusted = skill.trust == "trusted"
         roots = {root for root, trust in self._roots if scope or (trusted and trust == "untrusted")}
-        return index.hidden_folders | roots | (index.untrusted_folders if trusted else frozenset())
+        return lambda folder: (
+            folder in roots
+            or folder in index.hidden_folders
+            or (trusted and folder in index.untrusted_folders)
+        )
 
     def source_of(self, skill: Skill) -> SkillSource:
         """The source that reads the body of `skill`.
