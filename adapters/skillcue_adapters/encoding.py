@@ -124,8 +124,9 @@ class Encoding(Generic[T]):
             return f"encoding failed: {type(self._failure).__name__}"
         if not self._left:
             return "loading the index"
-        done = f"{self._total - self._left:,} of {self._total:,}"
-        return f"encoding stopped at {done}" if self._stopped else f"encoding {done}"
+        # A share, no numbers: who may see a part of the library is not told how large it is.
+        done = f"{100 * (self._total - self._left) // self._total}%"
+        return f"encoding stopped at {done}" if self._stopped else f"encoding, {done} done"
 
     def stop(self) -> None:
         """Stop after the batch at hand; what is encoded is kept."""

@@ -195,7 +195,15 @@ class AmbiguousNameError(SkillLookupError):
 
 
 class SkillFileError(SkillLookupError):
-    """A file argument that does not exist beside the skill, or lies outside its folder."""
+    """A file argument that does not exist beside the skill, or lies outside its folder.
+
+    Attributes:
+        local: The cure names a place on this machine, which is nothing for others.
+    """
+
+    def __init__(self, message: str, cure: str = "", *, local: bool = False) -> None:
+        super().__init__(message, cure)
+        self.local = local
 
 
 def _restored(

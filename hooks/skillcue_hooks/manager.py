@@ -108,6 +108,12 @@ class SkillcuePluginManager(pluggy.PluginManager):
         Raises:
             TypeError: `arguments` are not those of the hook.
         """
+        return [answer for _, answer in self._answers(hook, on_error, arguments)]
+
+    def collect_named(
+        self, hook: str, on_error: Callable[[str, Exception], Any], **arguments: Any
+    ) -> list[tuple[str, Any]]:
+        """As `collect`, each answer with the name of the plugin that gave it."""
         return list(self._answers(hook, on_error, arguments))
 
     def notify(self, hook: str, **arguments: Any) -> None:
@@ -116,7 +122,7 @@ class SkillcuePluginManager(pluggy.PluginManager):
 
     def first(self, hook: str, **arguments: Any) -> Any:
         """First answer that is not None; an implementation that raises is logged and passed."""
-        return next(self._answers(hook, _skip, arguments), None)
+        return next((answer for _, answer in self._answers(hook, _skip, arguments)), None)
 
     def first_valid(self, hook: str, check: Callable[[Any], Any], **arguments: Any) -> Any:
         """As `first`; an answer that `check` raises for is logged and passed like an exception.
@@ -126,7 +132,7 @@ class SkillcuePluginManager(pluggy.PluginManager):
             check: Gets each answer and gives the one that counts.
             arguments: All arguments of the hook.
         """
-        return next(self._answers(hook, _skip, arguments, check), None)
+        return next((answer for _, answer in self._answers(hook, _skip, arguments, check)), None)
 
     def describe(self) -> list[dict[str, Any]]:
         """One record a plugin, sorted by name; blocked ones included.
@@ -167,7 +173,7 @@ class SkillcuePluginManager(pluggy.PluginManager):
         on_error: Callable[[str, Exception], Any],
         arguments: Mapping[str, Any],
         check: Callable[[Any], Any] | None = None,
-    ) -> Iterator[Any]:
+    ) -> Iterator[tuple[str, Any]]:
         caller = getattr(self.hook, hook)
         if set(arguments) != set(caller.spec.argnames):  # else the plugins would get the blame
             raise TypeError(f"{hook} takes {caller.spec.argnames}, not {tuple(arguments)}")
@@ -182,7 +188,7 @@ class SkillcuePluginManager(pluggy.PluginManager):
                 )
                 answer = on_error(impl.plugin_name, error)
             if answer is not None:
-                yield answer
+                yield impl.plugin_name, answer
 
 
 def _skip(_plugin: str, _error: Exception) -> None:

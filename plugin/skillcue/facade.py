@@ -546,7 +546,8 @@ class SkillCue:
     def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
         """What the policy plugins allow; None when there is no policy."""
         scope = combined_scope(self.plugins, run_context, snapshot.library)
-        return self._scopes.settle(scope, snapshot.skills, snapshot.generation)
+        asked = (*snapshot.skills, *snapshot.copies)
+        return self._scopes.settle(scope, asked, snapshot.generation)
 
     def check_mode(self, mode: str) -> str:
         """`mode` itself.

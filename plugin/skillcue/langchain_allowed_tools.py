@@ -65,10 +65,8 @@ class ToolGuard:
         if len(kept) == len(request.tools):
             return request
         left = {_tool_name(tool) for tool in kept}
-        forced = isinstance(request.tool_choice, str) and any(
-            _tool_name(tool) == request.tool_choice for tool in request.tools
-        )
-        if forced and request.tool_choice not in left:
+        forced = _forced_tool(request.tool_choice)
+        if forced not in left and any(_tool_name(tool) == forced for tool in request.tools):
             return request.override(tools=kept, tool_choice=None)
         return request.override(tools=kept)
 
@@ -95,8 +93,8 @@ class ToolGuard:
     def _allowed(self, messages: Sequence[Any], records: Any) -> AllowedTools | None:
         """What the active skills allow; None where none of them says anything."""
         active = active_skills(messages, records, self._load_tool, self._cue.snapshot().get)
-        written = [rule for skill in active for rule in skill.allowed_tools]
-        if not written:
+        written = [rule for skill in active for rule in skill.rules or ()]
+        if not written and all(skill.rules is not None for skill in active):
             return None
         allowed = AllowedTools(written, self._names)
         for rule in allowed.unknown:
@@ -169,6 +167,14 @@ def _explained(name: str, allowed: AllowedTools) -> str:
         f"It allows: {listed or 'no tool that this agent knows'}. "
         "Go on with these, or tell the user what you cannot do."
     )
+
+
+def _forced_tool(choice: Any) -> str:
+    """The tool that the model is made to call, as text or in the form of a provider; else ""."""
+    if isinstance(choice, Mapping):
+        inner = choice.get("function")
+        choice = (inner if isinstance(inner, Mapping) else choice).get("name")
+    return choice if isinstance(choice, str) else ""
 
 
 def _tool_name(tool: Any) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+from pathlib import Path
 
-from skillcue.library.files import list_files, read_file_text, resolve_file
-from skillcue.library.limits import DEFAULT_LIMITS
+from skillcue.library.files import IsClosed, list_files, read_file_text, resolve_file
+from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.push.render import escape
 from skillcue_hooks.contracts import LoadedSkill, Scope, Skill
@@ -92,7 +93,7 @@ def load_skill(
     else:
         if base_dir is None:
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
-        path = resolve_file(base_dir, file, limits, is_closed)
+        path = _resolved(skill, base_dir, file, limits, is_closed)
         shown_file = path.relative_to(base_dir.resolve()).as_posix()
         read = getattr(source, "read_file", None)  # a source that checks what it hands out
         text = read(skill, path) if read else read_file_text(path, limits)
@@ -114,3 +115,16 @@ def load_skill(
         pages=len(pages),
         file=shown_file,
     )
+
+
+def _resolved(
+    skill: Skill, base_dir: Path, file: str, limits: ReadLimits, is_closed: IsClosed
+) -> Path:
+    """As `resolve_file`; an error lists no file of an untrusted skill, whose names are its words."""
+    try:
+        return resolve_file(base_dir, file, limits, is_closed)
+    except SkillFileError as error:
+        if skill.trust == "untrusted":
+            cure = "Load it without `file` to see what it has."
+            raise SkillFileError(error.message, cure) from None
+        raise

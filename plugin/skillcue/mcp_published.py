@@ -96,6 +96,12 @@ class OpenedSkill:
         self.root = root
         self.skill = skill
         self._check = getattr(source, "check_file", None)  # of a source that is pinned
+        check_skill = getattr(source, "check_skill", None)
+        if check_skill is not None:
+            try:
+                check_skill(skill)
+            except SkillFileError as error:
+                raise UnpublishedError(error.message) from None
         self._base = source.base_dir(skill)
         limits: ReadLimits = getattr(source, "limits", DEFAULT_LIMITS)
         if self._base is None:

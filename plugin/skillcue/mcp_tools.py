@@ -87,7 +87,10 @@ class _Calls:
     ) -> Annotated[CallToolResult, LookupResult]:
         named = asked_mode(mode, ctx.request_context)
         answer = await self._answer(ctx, PullTools.lookup, query, k, offset, mode=named)
-        return _result(answer, _lookup_result(answer.ranking) if answer.ranking else None)
+        if answer.ranking is None:
+            return _result(answer)
+        reason = self._pull(ctx).why_degraded(answer.ranking) or None
+        return _result(answer, _lookup_result(answer.ranking, reason))
 
     async def load(
         self, ctx: Context, name: Any = "", file: Any = None, page: Any = 1
@@ -105,10 +108,12 @@ class _Calls:
             seen = await policy_values(self._run_context, ctx.request_context)
         except ConfigurationError as error:
             return ToolAnswer(f"Error: {error}", error=True)
-        # A client over HTTP may be anywhere, even where it comes through a proxy on this machine.
-        pull = self.local if ctx.headers is None else self._remote
-        work = functools.partial(call, pull, *args, run_context=seen, **named)
+        work = functools.partial(call, self._pull(ctx), *args, run_context=seen, **named)
         return await anyio.to_thread.run_sync(work)
+
+    def _pull(self, ctx: Context) -> PullTools:
+        # A client over HTTP may be anywhere, even where it comes through a proxy on this machine.
+        return self.local if ctx.headers is None else self._remote
 
 
 def _tool(
@@ -157,13 +162,13 @@ def _result(answer: ToolAnswer, found: LookupResult | None = None) -> CallToolRe
     )
 
 
-def _lookup_result(ranking: Ranking) -> LookupResult:
+def _lookup_result(ranking: Ranking, degraded: str | None) -> LookupResult:
     last = ranking.hits[-1].rank if ranking.hits else ranking.total
     return LookupResult(
         mode=ranking.mode,
         total=ranking.total,
         hits=[_hit(hit) for hit in ranking.hits],
-        degraded=ranking.degraded,
+        degraded=degraded,
         next_offset=last if last < ranking.total else None,
     )
 

@@ -37,20 +37,22 @@ def combined_scope(
         run_context: Run-time values from the framework.
         library: The library the policy is about.
     """
-    scopes = plugins.collect(
+    answers = plugins.collect_named(
         "skillcue_filter_skills",
         lambda _plugin, _error: _NOTHING,
         context=run_context,
         library=library,
     )
-    if not scopes:
+    if not answers:
         return None
-    checked = [scope if _is_scope(scope) else _NOTHING for scope in scopes]
-    if len(checked) == 1:
-        key = checked[0].key
-    else:
-        key = fingerprint(sorted(scope.key for scope in checked))
-    return Scope(key, _AllOf(tuple(checked)))
+    checked = [(name, scope if _is_scope(scope) else _NOTHING) for name, scope in answers]
+    key = checked[0][1].key
+    policies = [impl.plugin_name for impl in plugins.hook.skillcue_filter_skills.get_hookimpls()]
+    if len(policies) > 1:
+        # Equal keys mean the same of one policy only, so which of them said it is part of the key.
+        # By its place: names of plugins that have none are different in every process.
+        key = fingerprint([[policies.index(name), scope.key] for name, scope in checked])
+    return Scope(key, _AllOf(tuple(scope for _, scope in checked)))
 
 
 class SettledScopes:

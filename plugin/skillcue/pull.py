@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillcue.evidence import holds_a_word
@@ -35,8 +35,10 @@ from skillcue_hooks.contracts import Trust
 from skillcue_hooks.errors import (
     AmbiguousNameError,
     SkillcueError,
+    SkillFileError,
     SkillLookupError,
     SkillNotFoundError,
+    UnknownModeError,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ ECHO_CHARS = 200
 """Most that an answer repeats of an argument, characters."""
 ERROR_CHARS = 2_000
 """Longest error answer, characters."""
+
+_PLACE = re.compile(r"[/\\]|\w:\d")
+"""Stands in every path, and in every address with a port."""
+_UNTOLD = "the log of the server says why"
 
 _ABOVE: Mapping[Trust, str] = {
     "trusted": "Follow it.",
@@ -147,7 +153,10 @@ class PullTools:
             thread: The conversation from its first message on, where `messages` is not.
         """
         whole = messages if thread is None else thread
-        return _answered(lambda: self._lookup(query, k, offset, mode, messages, run_context, whole))
+        return _answered(
+            lambda: self._lookup(query, k, offset, mode, messages, run_context, whole),
+            paths=self._paths,
+        )
 
     def load(
         self,
@@ -173,7 +182,7 @@ class PullTools:
 
     def list(self, page: Any = 1, *, run_context: Mapping[str, Any] | None = None) -> ToolAnswer:
         """List the library, `LIST_PAGE` skills a page."""
-        return _answered(lambda: self._list(page, run_context))
+        return _answered(lambda: self._list(page, run_context), paths=self._paths)
 
     def schemas(self, style: SchemaStyle = "openai") -> Schemas:
         """What a provider's client takes as ``tools``; the same bytes each time.
@@ -222,7 +231,12 @@ class PullTools:
             tool, function, further = tools[name]
             return function(**written_arguments(tool, arguments), **further)
 
-        return _answered(answer)
+        return _answered(answer, paths=self._paths)
+
+    def why_degraded(self, ranking: Ranking) -> str:
+        """`Ranking.degraded` as far as whoever asks may know it; empty where it is None."""
+        reason = ranking.degraded or ""
+        return reason if self._paths or not _PLACE.search(reason) else _UNTOLD
 
     def _lookup(
         self,
@@ -268,7 +282,7 @@ class PullTools:
             lines.append(f"For more of this search call {self.lookup_name} with offset={seen}.")
         lines.append(f"Read one with {self.load_name}.")
         if ranking.degraded:
-            lines.append(f"(quick answer: {escape(ranking.degraded)})")
+            lines.append(f"(quick answer: {escape(self.why_degraded(ranking))})")
         return ToolAnswer("\n".join(lines), data, ranking=ranking)
 
     def _load(
@@ -352,9 +366,9 @@ class PullTools:
         opens = loaded.file is None and loaded.page == 1
         title = f"{escape(loaded.skill.name)}: {escape(loaded.skill.description, TITLE_CHARS)}"
         around = _surroundings(loaded, self.load_name, self._paths) if opens else []
-        if loaded.skill.trust == "untrusted":
-            quoted = [title, loaded.text] if opens else [loaded.text]
-            lines += [*around, "", *quote_untrusted(loaded.skill, quoted)]
+        if loaded.skill.trust == "untrusted":  # names of files and folders are its words as well
+            quoted = [title, *around, loaded.text] if opens else [loaded.text]
+            lines += ["", *quote_untrusted(loaded.skill, quoted)]
         else:
             lines += [*([title] if opens else []), *around, "", loaded.text]
         if loaded.page < loaded.pages:
@@ -474,8 +488,7 @@ def _answered(call: Callable[[], ToolAnswer], *, paths: bool = True) -> ToolAnsw
     try:
         return call()
     except SkillcueError as error:
-        said = str(error) if paths or not _names_path(error) else error.message
-        return ToolAnswer(f"Error: {escape(said, ERROR_CHARS)}", error=True)
+        return ToolAnswer(f"Error: {escape(_told(error, paths), ERROR_CHARS)}", error=True)
     except Exception as error:  # whatever a source or retriever raises becomes readable text
         log.exception("a skill tool failed")
         return ToolAnswer(
@@ -485,6 +498,19 @@ def _answered(call: Callable[[], ToolAnswer], *, paths: bool = True) -> ToolAnsw
         )
 
 
-def _names_path(error: SkillcueError) -> bool:
-    """The cure is to open a file of this machine."""
-    return Path(error.cure.rpartition(" at ")[2]).is_absolute()
+def _told(error: SkillcueError, paths: bool) -> str:
+    """What an error says, without places of this machine where `paths` is False.
+
+    What pull itself and look-ups say holds what was asked for and names of the library; a cure may
+    be to open a file. Other errors are about the set-up.
+    """
+    if paths:
+        return str(error)
+    if isinstance(error, SkillFileError):
+        return error.message if error.local else str(error)
+    if isinstance(error, SkillLookupError | UnknownModeError) or type(error) is SkillcueError:
+        return str(error)
+    if _PLACE.search(str(error)):
+        log.error("a skill tool failed: %s", error)
+        return f"the skill library is not set up for this ({type(error).__name__}): {_UNTOLD}."
+    return str(error)

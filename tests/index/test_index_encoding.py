@@ -40,11 +40,11 @@ def test_answers_are_lexical_and_say_how_far_it_is(mode: str) -> None:
     made = build_retriever(mode, make_skills(1000), encoder)
     assert encoder.batches.acquire(timeout=60)
     ranking = made.search(QUERY)
-    assert ranking.degraded == "encoding 0 of 1,000"
+    assert ranking.degraded == "encoding, 0% done"
     assert ranking.hits == made.built["bm25"].search(QUERY).hits
     encoder.permits.release()
     assert encoder.batches.acquire(timeout=60)
-    assert made.search(QUERY).degraded == "encoding 64 of 1,000"
+    assert made.search(QUERY).degraded == "encoding, 6% done"
     assert made.progress == EncodingProgress(texts=1000, new=1000, encoded=64)
     assert not made.wait_ready(0.05)
     encoder.permits.release(100)
@@ -75,7 +75,7 @@ def test_what_is_encoded_when_it_stops_is_kept(tmp_path: Path) -> None:
     encoder.permits.release()
     stopper.join(60)
     assert not made.wait_ready(60)
-    assert made.search(QUERY).degraded == "encoding stopped at 256 of 1,000"
+    assert made.search(QUERY).degraded == "encoding stopped at 25%"
     assert len(encoder.encoded) == 256
     again = CountingEncoder()
     assert build_retriever("dense", make_skills(1000), again, tmp_path).wait_ready(60)
@@ -192,7 +192,7 @@ def test_a_dim_that_is_none_is_a_mistake(dim: Any) -> None:
 def test_a_slow_encoder_is_waited_for_no_longer_than_it_says() -> None:
     encoder = GatedEncoder()
     made = build_retriever("dense", make_skills(5), encoder, inline_ms=1)
-    assert made.search(QUERY).degraded == "encoding 0 of 5"
+    assert made.search(QUERY).degraded == "encoding, 0% done"
     encoder.permits.release(9)
     assert made.wait_ready(60)
     assert made.search(QUERY).degraded is None

@@ -174,6 +174,34 @@ def test_asked_for_again_it_is_active_although_its_text_stands_above(build, run,
     assert results(messages) == [("send_mail", "error")] and RAN == []
 
 
+def test_a_skill_whose_files_are_taken_away_stays_active(build, run, library):
+    @tool
+    def take_away() -> str:
+        """Delete the skill."""
+        (library / "git-work" / "SKILL.md").unlink()
+        return "gone"
+
+    script = [
+        load("git-work"),
+        call("take_away", "c0"),
+        call("Bash", "c1", command="git log"),
+        call("Bash", "c2", command="rm -rf /"),
+        call("send_mail", "c3"),
+    ]
+    cue = SkillCue(library, mode="bm25", recheck="always")
+    names = {"Bash": ["Bash", "take_away"]}
+    (library / "git-work" / "SKILL.md").write_text(
+        "---\nname: git-work\ndescription: Work.\nallowed-tools: Bash(git:*), take_away\n---\nDo.\n"
+    )
+    middleware = SkillMiddleware(cue, enforce_allowed_tools="refuse", tool_names=names)
+    messages = run(build(Watched(script=script), [*TOOLS, take_away], middleware=[middleware]))
+    assert [name for name, status in results(messages) if status == "error"] == [
+        "Bash",
+        "send_mail",
+    ]
+    assert RAN == ["git log"] and cue.list()[-1].name != "git-work"
+
+
 def test_several_skills_allow_what_one_of_them_allows(build, run, library):
     script = [
         load("git-work", "reading", "free-hand"),
@@ -296,13 +324,21 @@ def test_provider_tools_are_taken_out_in_either_way(run, library):
         assert watch.seen == [SEARCH, SEARCH[1:]]
 
 
-def test_a_forced_choice_of_a_tool_that_is_taken_out_is_dropped(run, library):
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "send_mail",
+        {"type": "function", "function": {"name": "send_mail"}},
+        {"type": "tool", "name": "send_mail"},
+    ],
+)
+def test_a_forced_choice_of_a_tool_that_is_taken_out_is_dropped(run, library, choice):
     class Force(AgentMiddleware):
         def wrap_model_call(self, request, handler):
-            return handler(request.override(tool_choice="send_mail"))
+            return handler(request.override(tool_choice=choice))
 
         async def awrap_model_call(self, request, handler):
-            return await handler(request.override(tool_choice="send_mail"))
+            return await handler(request.override(tool_choice=choice))
 
     class Chosen(Force):
         choices: list[Any]
@@ -319,7 +355,7 @@ def test_a_forced_choice_of_a_tool_that_is_taken_out_is_dropped(run, library):
     chosen.choices = []
     middleware = [Force(), guarded(library), chosen]
     run(create_agent(Watched(script=[load("reading")]), TOOLS, middleware=middleware))
-    assert chosen.choices == ["send_mail", None]
+    assert chosen.choices == [choice, None]
 
 
 def test_structured_output_is_no_tool_of_the_agent(run, library):

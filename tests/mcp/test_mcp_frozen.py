@@ -24,6 +24,12 @@ async def test_a_file_that_changes_while_it_is_served_is_refused(tmp_path):
             (folder / "table.txt").write_text("green: 99")
             with pytest.raises(MCPError):
                 await client.read_resource("skill://tea/table.txt")
+            for uri in (
+                "skill://tea",
+                "skill://tea/SKILL.md",
+            ):  # as the tools: all of it or nothing
+                with pytest.raises(MCPError):
+                    await client.read_resource(uri)
             answer = await client.call_tool("skill_load", {"name": "tea", "file": "table.txt"})
             assert "frozen and has changed" in text_of(answer)
             (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "Use wine.\n")

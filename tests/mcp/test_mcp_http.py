@@ -97,9 +97,12 @@ async def test_twenty_calls_at_once_from_four_clients(served):
         ({}, 200),
         ({"Host": "evil.example"}, 421),
         ({"Host": "127.0.0.1.evil.example:80"}, 421),
+        ({"Host": "127.0.0.1:8000@evil.example"}, 421),
+        ({"Host": "127.0.0.1:evil"}, 421),
         ({"Host": "localhost:1234"}, 200),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:8000.evil.example"}, 403),
         ({"Origin": "http://localhost:6274"}, 200),
     ],
 )
@@ -177,6 +180,7 @@ def test_a_port_that_is_taken_is_an_error_with_the_cure(example_skills):
 
 
 async def test_no_answer_names_a_path_of_this_machine(tmp_path):
+    tmp_path = tmp_path / "notes at home"  # blanks and words as in our own sentences
     folder = write_skill(tmp_path, "kit", "A kit.").parent
     (folder / "notes.txt").write_text("Notes.")
     (folder / "logo.png").write_bytes(b"\x89PNG\x00" * 100)
@@ -190,6 +194,29 @@ async def test_no_answer_names_a_path_of_this_machine(tmp_path):
     assert "is not text (500 bytes)" in image
     assert "notes.txt" in gone
     assert not any(str(tmp_path) in said for said in (whole, image, gone))
+
+
+async def test_no_error_of_the_set_up_names_a_path(tmp_path):
+    write_skill(tmp_path / "lib", "kit", "A kit.")
+    missing = tmp_path / "private" / "model"
+    cues = {
+        "two_stage": {"cross_encoder": f"onnx:{missing}"},
+        "expand": {"llm": "openai:m@http://127.0.0.1:9/v1"},
+    }
+    for mode, more in cues.items():
+        with SkillCue(tmp_path / "lib", mode="bm25", **more) as cue:
+            app = skill_server(cue).streamable_http_app()
+            async with app.router.lifespan_context(app):
+                web = httpx2.AsyncClient(
+                    transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8000"
+                )
+                http = streamable_http_client("http://127.0.0.1:8000/mcp", http_client=web)
+                async with web, Client(http) as client:
+                    asked = {"query": "a kit", "mode": mode}
+                    answer = await client.call_tool("skill_lookup", asked)
+        told = text_of(answer) + str(answer.structured_content)
+        assert "private" not in told and "/v1" not in told and "127.0.0.1" not in told
+        assert "the log of the server says why" in told, (mode, told)
 
 
 async def test_a_client_on_this_machine_is_told_where_the_files_are(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,20 @@ def test_a_signal_ends_it_at_once(example_skills, number, code):
 def test_a_client_that_goes_away_ends_it(example_skills):
     with raw_stdio(command("--skills", example_skills)) as wire:
         assert wire.end()[:2] == (0, "")
+
+
+def test_a_client_that_reads_no_more_ends_it_without_a_word(example_skills):
+    with raw_stdio(command("--skills", example_skills, "--mode", "bm25")) as wire:
+        wire.start()
+        wire.process.stdout.close()
+        request = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/list"})
+        with contextlib.suppress(BrokenPipeError):
+            while wire.process.poll() is None:  # it waits for a line, whatever became of its answers
+                wire.process.stdin.write(f"{request}\n")
+                wire.process.stdin.flush()
+                time.sleep(0.1)
+        assert wire.process.wait(WAIT_S) == 0
+        assert wire.process.stderr.read() == ""
 
 
 def test_broken_lines_do_not_end_it(example_skills):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import ToolMessage
 
 from skillcue import SkillCue
 from skillcue.active_skills import active_skills
@@ -149,7 +150,7 @@ def loaded(cue, name, **more):
 
 def ids(cue, messages, records=None):
     skills = active_skills(messages, records or {}, "skill_load", cue.snapshot().get)
-    return [skill.name for skill in skills]
+    return [skill.id.partition("@")[0] for skill in skills]
 
 
 def test_a_skill_is_active_in_the_turn_in_which_it_was_loaded(cue):
@@ -173,8 +174,17 @@ def test_a_message_that_no_user_wrote_ends_no_turn(cue):
     assert ids(cue, [ask, loaded(cue, "git-work"), summary]) == ["git-work"]
 
 
-def test_a_skill_that_is_gone_is_not_active(cue, tmp_path):
-    text = loaded(cue, "git-work")
+def test_a_skill_that_is_gone_stays_active_with_the_rules_of_its_load(cue, tmp_path):
+    answer = cue.tools().load("git-work")
+    ask = {"role": "user", "content": "Go"}
+    bare = {"role": "tool", "name": "skill_load", "content": answer.text}
+    told = ToolMessage(answer.text, name="skill_load", tool_call_id="1", artifact=answer.data)
     (tmp_path / "git-work" / "SKILL.md").unlink()
     cue.refresh()
-    assert ids(cue, [{"role": "user", "content": "Go"}, text]) == []
+
+    def active(message):
+        found = active_skills([ask, message], {}, "skill_load", cue.snapshot().get)
+        return [(skill.id, skill.rules) for skill in found]
+
+    assert active(told) == [("git-work@git-work", ("Bash(git:*)", "Read"))]
+    assert active(bare) == [("git-work@git-work", None)]

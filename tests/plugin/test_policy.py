@@ -152,8 +152,93 @@ def test_scopes_intersect_whatever_their_order(garden):
         names = [skill.name for skill in SkillCue(garden, plugins=plugins).list()]
         assert len(names) == 6 and not {NAME, "bee-hotel"} & set(names)
     both = key_of_scope(garden, [one, two])
-    assert both == key_of_scope(garden, [two, one])
+    assert both == key_of_scope(garden, [one, two])
     assert len({both, key_of_scope(garden, [one]), key_of_scope(garden, [two])}) == 3
+
+
+class ByTag:
+    """Shows what has the tag that the run names for it; no opinion where the run names none."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    @hookimpl
+    def skillcue_filter_skills(self, context: Mapping[str, Any], library: Library) -> Scope | None:
+        value = context.get(self.field)
+        tag = f"{self.field}-{value}"
+        return None if value is None else Scope(str(value), lambda skill: tag in skill.tags)
+
+
+@pytest.fixture
+def two_by_two(tmp_path: Path) -> Path:
+    for dept in ("north", "south"):
+        for project in ("north", "south"):
+            path = tmp_path / "library" / f"{dept}-of-{project}" / "SKILL.md"
+            path.parent.mkdir(parents=True)
+            header = f"name: {path.parent.name}\ndescription: Plan the {dept} and {project} work.\n"
+            tags = f"tags: [dept-{dept}, project-{project}]\n"
+            path.write_text(f"---\n{header}{tags}---\n\nPlan.\n", "utf-8")
+    return tmp_path / "library"
+
+
+def test_equal_keys_of_two_policies_are_not_mixed_up(two_by_two):
+    """What one policy says under a key is nothing that another says under it."""
+    cue = SkillCue(two_by_two, mode="bm25", plugins=[ByTag("dept"), ByTag("project")])
+    runs = [
+        ({"dept": "north", "project": "south"}, {"north-of-south"}),
+        ({"dept": "south", "project": "north"}, {"south-of-north"}),
+        ({"dept": "north"}, {"north-of-north", "north-of-south"}),
+        ({"project": "north"}, {"north-of-north", "south-of-north"}),
+    ]
+    for run, expected in [*runs, *runs]:
+        assert {skill.name for skill in cue.list(run_context=run)} == expected
+        hits = cue.lookup("plan the work", k=9, run_context=run).hits
+        assert {hit.skill.name for hit in hits} == expected
+
+
+def test_folders_of_one_name_are_two_sources_to_a_policy(tmp_path):
+    for side in ("north", "south"):
+        path = tmp_path / side / "skills" / f"of-{side}" / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: of-{side}\ndescription: Plan {side}.\n---\nPlan.\n", "utf-8")
+
+    class BySource:
+        @hookimpl
+        def skillcue_filter_skills(self, context: Any, library: Any) -> Scope:
+            return Scope(context["source"], lambda skill: skill.source == context["source"])
+
+    folders = [tmp_path / side / "skills" for side in ("north", "south")]
+    cue = SkillCue(folders, mode="bm25", plugins=[BySource()])
+    for source, name in (("skills", "of-north"), ("skills~2", "of-south")):
+        assert [skill.name for skill in cue.list(run_context={"source": source})] == [name]
+
+
+def test_a_hidden_copy_lends_its_names_to_nobody(tmp_path):
+    for place in ("public/expenses", "secret/project-zebra"):
+        path = tmp_path / place / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text("---\ndescription: Check expenses.\n---\n\nCheck.\n", "utf-8")
+    (tmp_path / "secret/project-zebra/plan.md").write_text("The plan.", "utf-8")
+    hidden = "project-zebra@secret/project-zebra"
+    bare = SkillCue(tmp_path, mode="bm25")
+    for name in ("project-zebra", hidden):  # without a policy every name of a text leads to it
+        assert bare.load(name).skill.name == "expenses"
+
+    class Public:
+        @hookimpl
+        def skillcue_filter_skills(self, context: Any, library: Any) -> Scope:
+            return Scope("public", lambda skill: skill.category == "public")
+
+    cue = SkillCue(tmp_path, mode="bm25", plugins=[Public()])
+    (shown,) = cue.list()
+    assert "zebra" not in str(shown)
+    tools = cue.tools()
+    for name in ("project-zebra", "Project_Zebra", hidden, "project-zebr"):
+        answer = tools.load(name)
+        assert answer.error and "closest" not in answer.text.casefold()
+        assert answer.text.replace(name, "").count("zebra") == 0
+    asked = cue.advise(say("Use the project-zebra skill for my expenses"))
+    assert "zebra" not in str(asked.hits) + str(asked.rejected)
 
 
 def key_of_scope(garden: Path, plugins: list[Any]) -> str:

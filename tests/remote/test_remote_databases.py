@@ -258,6 +258,24 @@ def test_any_connection_with_a_change_query(table):
     assert names(cue) == ["alpha", "beta"]
 
 
+def test_all_rows_of_the_cheap_query_count(table):
+    table.run("ALTER TABLE skills ADD COLUMN updated_at")
+    insert = "INSERT INTO skills VALUES (?, 'Does.', '# S', NULL, NULL, ?)"
+    for number in range(450):
+        table.run(insert, f"skill-{number:03}", number)
+    source = DatabaseSource(
+        lambda: sqlite3.connect(table.path),
+        "SELECT name, description, body FROM skills ORDER BY name",
+        changed="SELECT name, updated_at FROM skills ORDER BY name",
+        label="team",
+    )
+    SkillCue(source, mode="bm25").list()
+    assert source.update() is False
+    table.run("UPDATE skills SET updated_at = 9999 WHERE name = 'skill-449'")
+    table.run("UPDATE skills SET description = 'Does more.' WHERE name = 'skill-449'")
+    assert source.update() is True
+
+
 def test_a_driver_that_fails_is_said_without_its_traceback(tmp_path):
     def connect() -> sqlite3.Connection:
         raise RuntimeError("no route to host")

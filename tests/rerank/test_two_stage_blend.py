@@ -164,8 +164,8 @@ def test_a_blank_query_and_no_match_ask_nobody() -> None:
 
 
 def test_what_degrades_the_first_stage_degrades_the_whole() -> None:
-    ranking = retriever(degraded="encoding 1 of 4").search(Query("do", k=4))
-    assert ranking.degraded == "encoding 1 of 4"
+    ranking = retriever(degraded="encoding, 25% done").search(Query("do", k=4))
+    assert ranking.degraded == "encoding, 25% done"
     assert names(ranking.hits) == list(BY_HAND)
 
 
@@ -200,7 +200,7 @@ def test_it_waits_for_the_first_stage(fixed_encoder: Any, static_library: Librar
     mode = TwoStageRetriever(static_library, first, TableScorer(), TwoStageSettings())
     waiting = mode.search(Query("skill number"))
     assert waiting.degraded is not None
-    assert "encoding 0 of" in waiting.degraded
+    assert "encoding, 0%" in waiting.degraded
     fixed_encoder.go.set()
     assert mode.wait_ready(60)
     assert mode.search(Query("skill number")).degraded is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -45,6 +46,7 @@ CLOSE_S = 5.0
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _WITHOUT_CASE = (b"host", b"origin")
 _ANY_ADDRESS = ("0.0.0.0", "::")
+_ADDRESS = re.compile(rb"(?:https?://)?(?:\[[0-9a-f:.%]+\]|[^\s:/@\[\]?#]+)(?::\d+)?")
 
 log = logging.getLogger("skillcue.mcp")
 
@@ -116,7 +118,10 @@ def _serve_stdio(server: MCPServer[Any]) -> None:
             await server.run_stdio_async()
             tasks.cancel_scope.cancel()
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except* (BrokenPipeError, anyio.BrokenResourceError):  # the client is gone: nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 async def _exit_on_signal() -> None:
@@ -205,15 +210,21 @@ def _guard(names: list[str]) -> TransportSecuritySettings:
 
 
 def _without_case(app: ASGIApp) -> ASGIApp:
-    """`app`, asked in lower case: names of hosts have no case, and the guard compares letters."""
+    """`app`, asked by plain names: names of hosts have no case, and the guard compares beginnings."""
 
     async def ask(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = [(k, v.lower() if k in _WITHOUT_CASE else v) for k, v in scope["headers"]]
+            headers = [(k, _plain(v) if k in _WITHOUT_CASE else v) for k, v in scope["headers"]]
             scope = {**scope, "headers": headers}
         await app(scope, receive, send)
 
     return ask
+
+
+def _plain(address: bytes) -> bytes:
+    """A host or an origin in lower case; what is none becomes a text that no guard lets through."""
+    lower = address.lower()
+    return lower if _ADDRESS.fullmatch(lower) else b"-"
 
 
 def _in_url(host: str) -> str:

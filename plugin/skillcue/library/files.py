@@ -120,13 +120,16 @@ def read_file_data(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
         data, status = read_regular(str(path), limits.file_bytes)
     except OSError as error:
         raise SkillFileError(
-            f"File {path.name!r} cannot be read: {error.strerror or error}.", f"It is at {path}."
+            f"File {path.name!r} cannot be read: {error.strerror or error}.",
+            f"It is at {path}.",
+            local=True,
         ) from error
     if len(data) > limits.file_bytes:
         raise SkillFileError(
             f"File {path.name!r} has {status.st_size} bytes; at most {limits.file_bytes} "
             "(file_bytes) are read.",
             f"Open it at {path}.",
+            local=True,
         )
     return data
 
@@ -142,7 +145,9 @@ def text_of_file(path: Path, data: bytes) -> str:
     binary = b"\x00" in data and decoded.encoding == "utf-8"
     if binary or 4 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
-            f"File {path.name!r} is not text ({len(data)} bytes).", f"It is at {path}."
+            f"File {path.name!r} is not text ({len(data)} bytes).",
+            f"It is at {path}.",
+            local=True,
         )
     return cleaned.text
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from skillcue.library.characters import nfc
 from skillcue.library.codes import diagnostic
 from skillcue.library.naming import quote_path
-from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan, Trust
+from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Merged", "Place", "distinct_labels", "merge"]
-
-Place = tuple[Path, Trust]
-"""The SKILL.md of a copy, and the trust of its source."""
+__all__ = ["Merged", "distinct_labels", "merge"]
 
 _IDS_IN_MESSAGE = 3
 """Ids named in a message about skills that share a name or a text."""
@@ -30,15 +26,13 @@ class Merged:
     Attributes:
         skills: In precedence order, ids unique.
         sources: The source of each, same order.
-        copies: Id of every skill that is not shown because its text is, to the one shown.
-        places: Id of a skill that is shown to the places of its copies.
+        copies: Id of a skill that is shown to those that are not because its text is, ids unique.
         diagnostics: About equal texts and shared names, one a text and one a name.
     """
 
     skills: tuple[Skill, ...]
     sources: tuple[SkillSource, ...]
-    copies: dict[str, Skill]
-    places: Mapping[str, Sequence[Place]]
+    copies: Mapping[str, Sequence[Skill]]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -48,9 +42,7 @@ class _Pool:
     sources: list[SkillSource] = field(default_factory=list)
     by_hash: dict[str, int] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
-    copies: dict[str, int] = field(default_factory=dict)
-    copied_names: dict[int, list[str]] = field(default_factory=dict)
-    places: dict[int, list[Place]] = field(default_factory=dict)
+    copies: dict[int, list[Skill]] = field(default_factory=dict)
 
 
 def merge(sources: Sequence[SkillSource], scans: Sequence[SourceScan]) -> Merged:
@@ -58,29 +50,23 @@ def merge(sources: Sequence[SkillSource], scans: Sequence[SourceScan]) -> Merged
     pool = _Pool()
     for source, label, scan in zip(sources, distinct_labels(sources), scans, strict=True):
         for skill in scan.skills:
-            _add(pool, _checked(skill, source), source, label)
-    _name_copies(pool)
-    copies = {old: pool.skills[position] for old, position in pool.copies.items()}
+            _add(pool, _checked(skill, source, label), source, label)
+    copies = {pool.skills[position].id: found for position, found in pool.copies.items()}
     notes = (*_about_copies(pool), *_about_names(pool.skills))
-    places = {pool.skills[position].id: found for position, found in pool.places.items()}
-    return Merged(tuple(pool.skills), tuple(pool.sources), copies, places, notes)
+    return Merged(tuple(pool.skills), tuple(pool.sources), copies, notes)
 
 
 def _add(pool: _Pool, skill: Skill, source: SkillSource, label: str) -> None:
-    position = pool.by_hash.get(skill.content_hash)
-    if position is not None:
-        _distrust_same_file(pool, position, skill)
-        pool.places.setdefault(position, []).append((skill.path, skill.trust))
-        pool.copied_names.setdefault(position, []).extend((skill.name, *skill.aliases))
-        skill_id = _free_id(skill.id, label, pool.ids)
-        pool.copies[skill_id] = position
-        pool.ids.add(skill_id)
-        return
     skill_id = _free_id(skill.id, label, pool.ids)
     if skill_id != skill.id:
         skill = replace(skill, id=skill_id)
-    pool.by_hash[skill.content_hash] = len(pool.skills)
     pool.ids.add(skill_id)
+    position = pool.by_hash.get(skill.content_hash)
+    if position is not None:
+        _distrust_same_file(pool, position, skill)
+        pool.copies.setdefault(position, []).append(skill)
+        return
+    pool.by_hash[skill.content_hash] = len(pool.skills)
     pool.skills.append(skill)
     pool.sources.append(source)
 
@@ -93,11 +79,14 @@ def _distrust_same_file(pool: _Pool, position: int, copy: Skill) -> None:
         pool.skills[position] = replace(kept, trust="untrusted")
 
 
-def _checked(skill: Skill, source: SkillSource) -> Skill:
-    """Hold a source to its own label and trust, and its skills to a content hash."""
+def _checked(skill: Skill, source: SkillSource, label: str) -> Skill:
+    """Hold a source to its own label and trust, and its skills to a content hash.
+
+    Two folders of one name are two sources: a policy or a filter by source must tell them apart.
+    """
     changes: dict[str, str] = {}
-    if skill.source != source.label:
-        changes["source"] = source.label
+    if skill.source != label:
+        changes["source"] = label
     if source.trust == "untrusted" and skill.trust != "untrusted":
         changes["trust"] = "untrusted"
     if not skill.content_hash:
@@ -118,24 +107,11 @@ def _free_id(wanted: str, label: str, ids: set[str]) -> str:
     return candidate
 
 
-def _name_copies(pool: _Pool) -> None:
-    """Let a skill answer to the names of its copies as well."""
-    for position, names in pool.copied_names.items():
-        skill = pool.skills[position]
-        more = (name for name in names if name != skill.name)
-        aliases = tuple(dict.fromkeys((*skill.aliases, *more)))
-        if aliases != skill.aliases:
-            pool.skills[position] = replace(skill, aliases=aliases)
-
-
 def _about_copies(pool: _Pool) -> list[Diagnostic]:
-    ids: dict[int, list[str]] = {}
-    for old, position in pool.copies.items():
-        ids.setdefault(position, []).append(old)
     notes = []
-    for position, others in ids.items():
+    for position, others in pool.copies.items():
         skill = pool.skills[position]
-        message = f"{skill.id} holds the same text as {_listed(others)}."
+        message = f"{skill.id} holds the same text as {_listed([other.id for other in others])}."
         notes.append(diagnostic("equal-content", skill.path, message))
     return notes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from skillcue.library.characters import nfc
 from skillcue.library.files import IsClosed
-from skillcue.library.merge import Place, merge
+from skillcue.library.merge import merge
 from skillcue.library.naming import fold
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan, Trust
@@ -66,49 +66,60 @@ class Composed(Protocol):
 
 
 class _Index:
-    """Look-up tables; the tolerant ones are built when first needed."""
+    """Look-up tables; the tolerant ones are built when first needed.
+
+    Args:
+        skills: What they find.
+        copies: Id of a skill to those that are not shown because their text is: it answers to
+            their ids and names as well.
+        hidden: What a policy hides, copies included.
+    """
 
     def __init__(
         self,
         skills: Iterable[Skill],
-        copies: Mapping[str, Skill],
-        places: Mapping[str, Sequence[Place]],
+        copies: Mapping[str, Sequence[Skill]],
         hidden: Sequence[Skill] = (),
     ) -> None:
-        self._places = places
+        self._copies = copies
         self._hidden = hidden
         self.by_id: dict[str, Skill] = {skill.id: skill for skill in skills}
         self.by_name: dict[str, Skill] = {}
         for skill in self.by_id.values():
             self.by_name.setdefault(nfc(skill.name), skill)
-        self._copies = {
-            old: self.by_id[kept.id] for old, kept in copies.items() if kept.id in self.by_id
+        self._copied = {
+            copy.id: kept for kept in self.by_id.values() for copy in copies.get(kept.id, ())
         }
 
     def restricted(self, scope: Scope) -> _Index:
-        """The tables of the skills that `scope` allows."""
+        """The tables of what `scope` allows."""
+        copies = {
+            kept: [copy for copy in found if scope.allows(copy)]
+            for kept, found in self._copies.items()
+        }
         allowed = {s.id for s in self.by_id.values() if scope.allows(s)}
         hidden = [s for s in self.by_id.values() if s.id not in allowed]
-        shown = (self.by_id[i] for i in self.by_id if i in allowed)
-        return _Index(shown, self._copies, self._places, hidden)
+        for kept, found in self._copies.items():
+            hidden += [c for c in found if kept not in allowed or c not in copies[kept]]
+        return _Index((self.by_id[i] for i in self.by_id if i in allowed), copies, hidden)
 
     @cached_property
     def hidden_folders(self) -> frozenset[str]:
-        """Folders of what the policy hides, with those of its copies, links resolved."""
-        paths = [path for skill in self._hidden for path, _ in self._all_places(skill)]
-        return frozenset(os.path.realpath(path.parent) for path in paths)
+        """Folders of what the policy hides, links resolved."""
+        return frozenset(os.path.realpath(skill.path.parent) for skill in self._hidden)
 
     @cached_property
     def untrusted_folders(self) -> frozenset[str]:
         """Folders of untrusted skills, shown or hidden, links resolved."""
-        places = [p for s in (*self.by_id.values(), *self._hidden) for p in self._all_places(s)]
-        return frozenset(os.path.realpath(path.parent) for path, t in places if t == "untrusted")
-
-    def _all_places(self, skill: Skill) -> Sequence[Place]:
-        return [(skill.path, skill.trust), *self._places.get(skill.id, ())]
+        shown = [*self.by_id.values(), *(c for found in self._copies.values() for c in found)]
+        return frozenset(
+            os.path.realpath(skill.path.parent)
+            for skill in (*shown, *self._hidden)
+            if skill.trust == "untrusted"
+        )
 
     def get(self, skill_id: str) -> Skill | None:
-        return self.by_id.get(skill_id) or self._copies.get(skill_id)
+        return self.by_id.get(skill_id) or self._copied.get(skill_id)
 
     def find(self, name: str) -> Skill | None:
         """See `LibrarySnapshot.find`."""
@@ -121,8 +132,7 @@ class _Index:
     @cached_property
     def aliases(self) -> dict[str, Skill | None]:
         """Alias to its skill, None where several skills share it."""
-        pairs = [(nfc(a), skill) for skill in self.by_id.values() for a in skill.aliases]
-        return _unique(pairs)
+        return _unique((nfc(alias), skill) for alias, skill in self._further_names())
 
     @cached_property
     def folded_names(self) -> dict[str, Skill | None]:
@@ -130,7 +140,14 @@ class _Index:
 
     @cached_property
     def folded_aliases(self) -> dict[str, Skill | None]:
-        return _unique((fold(a), s) for s in self.by_id.values() for a in s.aliases)
+        return _unique((fold(alias), skill) for alias, skill in self._further_names())
+
+    def _further_names(self) -> Iterator[tuple[str, Skill]]:
+        for skill in self.by_id.values():
+            names = [*skill.aliases]
+            for copy in self._copies.get(skill.id, ()):
+                names += [copy.name, *copy.aliases]
+            yield from ((name, skill) for name in dict.fromkeys(names) if name != skill.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +160,7 @@ class LibrarySnapshot:
         library: The searchable ones, sorted by id, for retrievers.
         diagnostics: Everything that is not clean: sources in order, then the whole library.
         found: Number of skills the sources gave, copies of equal content included.
+        copies: Those copies.
     """
 
     generation: str
@@ -150,6 +168,7 @@ class LibrarySnapshot:
     library: Library
     diagnostics: tuple[Diagnostic, ...]
     found: int
+    copies: tuple[Skill, ...]
     _index: _Index = field(repr=False)
     _sources: Mapping[str, SkillSource] = field(repr=False)
     _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
@@ -295,7 +314,8 @@ def build_snapshot(
         diagnostics += [item for _, findings in assessed for item in findings]
     if enrich is not None:
         skills = enrich(skills)
-    generation = fingerprint("\n".join(_identity(skill) for skill in skills))
+    copies = tuple(copy for found in merged.copies.values() for copy in found)
+    generation = fingerprint("\n".join(_identity(skill) for skill in (*skills, *copies)))
     searchable = sorted((s for s in skills if s.searchable), key=lambda skill: skill.id)
     return LibrarySnapshot(
         generation,
@@ -303,7 +323,8 @@ def build_snapshot(
         Library(generation, tuple(searchable)),
         tuple(diagnostics),
         sum(len(scan.skills) for scan in scans),
-        _Index(skills, merged.copies, merged.places),
+        copies,
+        _Index(skills, merged.copies),
         {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
         _composed=composed,
         _roots=[

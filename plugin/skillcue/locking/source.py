@@ -188,6 +188,8 @@ class LockedSource:
 
     def _refused(self, skill: Skill, why: str) -> SkillFileError:
         self._stale = True  # the next look leaves it out
+        if skill.trust == "untrusted":  # names of files are its words, and an agent reads this
+            why = "its files are not those that were locked"
         return SkillFileError(f"Skill {skill.name!r} is frozen and has changed: {why}.", _CURE)
 
     def _compared(self, now: SourceScan) -> SourceScan:

@@ -142,8 +142,11 @@ class DatabaseSource(MirroredSource):
             return ""
         cursor = connection.cursor()
         cursor.execute(self._changed_query)
-        rows = [[repr(value) for value in row] for row in cursor.fetchmany(_ROWS_AT_ONCE)]
-        return hashlib.sha256(repr((self._query, rows)).encode()).hexdigest()
+        state = hashlib.sha256(self._query.encode())
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            for row in rows:
+                state.update(repr([repr(value) for value in row]).encode())
+        return state.hexdigest()
 
 
 class SqliteSource(DatabaseSource):
