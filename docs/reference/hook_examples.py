@@ -167,6 +167,25 @@ class NoPipesIntoShells:
         )
 
 
+class NoLinksToPastes:
+    """Distrusts a file beside a skill that links to a place where anybody can leave a text."""
+
+    @hookimpl
+    def skillcue_assess_file(self, path, text):
+        return tuple(
+            Diagnostic(
+                code="link-to-paste",
+                severity="error",
+                path=path,
+                line=number,
+                message="A link leads to a paste, which anybody can have written.",
+                remedy="Put what it says into the file.",
+            )
+            for number, line in enumerate(text.splitlines(), 1)
+            if "https://paste.example.org/" in line
+        )
+
+
 class KnowsTickets:
     """Searches for the title of a ticket where the message names one; others stay as they are."""
 

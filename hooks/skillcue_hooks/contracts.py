@@ -303,6 +303,7 @@ class LoadedSkill:
         page: This page, from 1.
         pages: Number of pages.
         file: The file asked for, None for the body.
+        findings: What assessors say of the whole file asked for; of the body there are none here.
         elapsed_s: Time spent, seconds; does not count when two answers are compared.
     """
 
@@ -315,7 +316,16 @@ class LoadedSkill:
     page: int = 1
     pages: int = 1
     file: str | None = None
+    findings: tuple[Diagnostic, ...] = ()
     elapsed_s: float = field(default=0.0, compare=False)
+
+    @property
+    def trust(self) -> Trust:
+        """Of this text: that of the skill, and ``untrusted`` for a file with a finding of severity
+        ``error``.
+        """
+        severe = any(item.severity == "error" for item in self.findings)
+        return "untrusted" if severe else self.skill.trust
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ HOOK_KINDS: Mapping[str, str] = {
     "skillcue_select_mode": "firstresult",
     "skillcue_filter_skills": "collecting",
     "skillcue_assess_skill": "collecting",
+    "skillcue_assess_file": "collecting",
     "skillcue_build_query": "firstresult",
     "skillcue_render_advice": "firstresult",
     "skillcue_attach": "firstresult",
@@ -122,6 +123,20 @@ class SkillcueSpecs:
         ``read_text(skill)``, name, description and `skill.body`. Any finding of
         severity ``error``, and any exception, makes the skill untrusted: it stays loadable and
         is never pushed. Findings appear in `SkillCue.diagnostics`.
+        """
+
+    @hookspec
+    def skillcue_assess_file(
+        self, skill: Skill, path: Path, text: str
+    ) -> tuple[Diagnostic, ...] | None:
+        """Report risks found in a text file of a skill.
+
+        Fires before a file that was asked for with ``file=`` is handed out, once for each content
+        of it as long as that is remembered. `path` is the file, links resolved; `text` is the whole
+        of it, whichever page was asked for, hidden characters included. Any finding of severity
+        ``error``, and any exception, makes this text untrusted: it is quoted, and the skill keeps
+        its trust. Findings are in `LoadedSkill.findings`; ``skillcue doctor --files`` asks about
+        all files. What is no text is not handed out, and not asked about.
         """
 
     @hookspec(firstresult=True)

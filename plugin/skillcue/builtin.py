@@ -55,7 +55,9 @@ class OpenRemoteSources:
 
 
 class Scanner:
-    """Looks for what is hostile on the face of a skill; its rules are loaded with the first."""
+    """Looks for what is hostile on the face of a skill and of the files beside it; its rules are
+    loaded with the first.
+    """
 
     @hookimpl(trylast=True)
     def skillcue_assess_skill(self, skill: Skill, text: str) -> tuple[Diagnostic, ...] | None:
@@ -63,6 +65,15 @@ class Scanner:
         from skillcue.scanning.report import findings
 
         return findings(skill, text)
+
+    @hookimpl(trylast=True)
+    def skillcue_assess_file(
+        self, skill: Skill, path: Path, text: str
+    ) -> tuple[Diagnostic, ...] | None:
+        """Findings in the whole text of a file."""
+        from skillcue.scanning.report import file_findings
+
+        return file_findings(skill, path, text)
 
 
 def plugins() -> dict[str, object]:

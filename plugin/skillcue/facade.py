@@ -19,6 +19,7 @@ from skillcue.caches import CacheSpec, open_cache
 from skillcue.composed import ComposedSkills
 from skillcue.encoders import DEFAULT_ENCODER, EncoderPool
 from skillcue.engine import Engine
+from skillcue.file_assessment import FileAssessor
 from skillcue.library.live import LiveLibrary
 from skillcue.library.snapshot import Enrich, LibrarySnapshot
 from skillcue.loading import load_skill
@@ -206,6 +207,7 @@ class SkillCue:
             recheck=recheck,
             composed=self._composed,
         )
+        self._file_assessor = FileAssessor(self.plugins)
         self._scopes = SettledScopes()
         seen = replace(self.push, load_tokens=0) if shadow else self.push
         self._advisor = Advisor(self, seen, "skill_load", shadow=shadow)
@@ -310,7 +312,7 @@ class SkillCue:
         *,
         run_context: Mapping[str, Any] | None = None,
     ) -> LoadedSkill:
-        """Read a skill, or a file beside it.
+        """Read a skill, or a file beside it, which assessors look at first.
 
         Args:
             name: A name as listed, or an id.
@@ -326,7 +328,8 @@ class SkillCue:
         started = time.perf_counter()
         snapshot = self.snapshot()
         context = run_context or {}
-        loaded = load_skill(snapshot, name, file, page, self.scope(context, snapshot))
+        scope = self.scope(context, snapshot)
+        loaded = load_skill(snapshot, name, file, page, scope, self._file_assessor.findings)
         loaded = replace(loaded, elapsed_s=time.perf_counter() - started)
         self.plugins.notify("skillcue_loaded", loaded=loaded, context=context)
         return loaded

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from skillcue.library.files import IsClosed, list_files, read_file_text, resolve_file
-from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
+from skillcue.library.characters import clean
+from skillcue.library.files import (
+    IsClosed,
+    decoded_file,
+    list_files,
+    read_file_data,
+    resolve_file,
+)
+from skillcue.library.limits import ReadLimits, limits_of
 from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.push.render import escape
-from skillcue_hooks.contracts import LoadedSkill, Scope, Skill
+from skillcue_hooks.contracts import Diagnostic, LoadedSkill, Scope, Skill
 from skillcue_hooks.errors import SkillFileError
+from skillcue_hooks.protocols import SkillSource
 
 __all__ = [
     "FILES_LISTED",
     "PAGE_CHARS",
+    "AssessFile",
+    "file_data",
     "load_skill",
     "quotable_pages",
     "shown_name",
@@ -25,6 +37,10 @@ PAGE_CHARS = 32_000
 """Most characters on one page, about 8,000 tokens; longer texts are split between lines."""
 FILES_LISTED = 200
 """Most files beside a skill that `LoadedSkill.files` names."""
+
+
+AssessFile = Callable[[Skill, Path, bytes, str], tuple[Diagnostic, ...]]
+"""Gives what is found in a file of a skill: its path, its bytes, and their text."""
 
 
 def split_pages(text: str, limit: int = PAGE_CHARS) -> list[str]:
@@ -72,9 +88,22 @@ def shown_name(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> 
 
 
 def load_skill(
-    snapshot: LibrarySnapshot, name: str, file: str | None, page: int, scope: Scope | None
+    snapshot: LibrarySnapshot,
+    name: str,
+    file: str | None,
+    page: int,
+    scope: Scope | None,
+    assess: AssessFile,
 ) -> LoadedSkill:
     """One page of a skill's body, or of a file beside it.
+
+    Args:
+        snapshot: The library.
+        name: A name or an id.
+        file: Path relative to the skill's folder; None for the body.
+        page: From 1.
+        scope: What a policy allows.
+        assess: Asked about a file, the whole of it whichever page is wanted.
 
     Raises:
         SkillNotFoundError: No visible skill has that name; carries the closest ones.
@@ -84,10 +113,11 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    limits = getattr(source, "limits", DEFAULT_LIMITS)
+    limits = limits_of(source)
     is_closed = snapshot.closed_folders(skill, scope)
     files = list_files(base_dir, FILES_LISTED, limits, is_closed).paths if base_dir else ()
-    shown_file = None
+    shown_file: str | None = None
+    findings: tuple[Diagnostic, ...] = ()
     if file is None:
         text = source.read_body(skill)
     else:
@@ -95,26 +125,31 @@ def load_skill(
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
         path = _resolved(skill, base_dir, file, limits, is_closed)
         shown_file = path.relative_to(base_dir.resolve()).as_posix()
-        read = getattr(source, "read_file", None)  # a source that checks what it hands out
-        text = read(skill, path) if read else read_file_text(path, limits)
-    pages = quotable_pages(text) if skill.trust == "untrusted" else split_pages(text)
+        data = file_data(source, skill, path)
+        decoded = decoded_file(path, data)
+        findings = assess(skill, path, data, decoded)
+        text = clean(decoded).text
+    whole = LoadedSkill(
+        skill, text, base_dir, files, total=len(text), file=shown_file, findings=findings
+    )
+    pages = quotable_pages(text) if whole.trust == "untrusted" else split_pages(text)
     if not 1 <= page <= len(pages):
         raise SkillFileError(
             f"{shown_file or skill.name} has {len(pages)} page{'s' * (len(pages) > 1)}, not {page}.",
             f"Pass a page from 1 to {len(pages)}." if len(pages) > 1 else "Pass page 1, or none.",
         )
     chosen = pages[page - 1]
-    return LoadedSkill(
-        skill=skill,
-        text=chosen,
-        base_dir=base_dir,
-        files=files,
-        shown=len(chosen),
-        total=len(text),
-        page=page,
-        pages=len(pages),
-        file=shown_file,
-    )
+    return replace(whole, text=chosen, shown=len(chosen), page=page, pages=len(pages))
+
+
+def file_data(source: SkillSource, skill: Skill, path: Path) -> bytes:
+    """All bytes of a file of `skill`, as its source hands them out.
+
+    Raises:
+        SkillFileError: It is too large, cannot be read, or is not the file that is pinned.
+    """
+    read = getattr(source, "read_file_data", None)  # a source that checks what it hands out
+    return bytes(read(skill, path)) if read else read_file_data(path, limits_of(source))
 
 
 def _resolved(

@@ -28,9 +28,9 @@ from skillcue.push.turn import (
     user_turns,
 )
 from skillcue.traces.conversation import asking_in
-from skillcue.untrusted import marked, quote_untrusted
+from skillcue.untrusted import marked, quote_untrusted, why_quoted
 from skillcue_adapters.refine.composed import ID_PREFIX
-from skillcue_hooks import Hit, LoadedSkill, Ranking, Skill
+from skillcue_hooks import Diagnostic, Hit, LoadedSkill, Ranking, Skill
 from skillcue_hooks.contracts import Trust
 from skillcue_hooks.errors import (
     AmbiguousNameError,
@@ -305,6 +305,7 @@ class PullTools:
             "pages": loaded.pages,
             "file": loaded.file,
             "allowed_tools": list(loaded.skill.allowed_tools),
+            "findings": [_finding_data(item) for item in loaded.findings],
         }
         seen = loaded_skills(view_messages(messages), self.load_name) if messages else {}
         # A result that was cut to its first lines does not hold the text any more.
@@ -312,7 +313,7 @@ class PullTools:
             return ToolAnswer(
                 f"{escape(loaded.skill.name)} is already loaded: its text (version "
                 f"{mark.version}, page {loaded.page} of {loaded.pages}) stands above, unchanged. "
-                f"{_ABOVE[loaded.skill.trust]}",
+                f"{_ABOVE[loaded.trust]}",
                 data,
             )
         return ToolAnswer(self._loaded_text(loaded, mark), data)
@@ -366,9 +367,10 @@ class PullTools:
         opens = loaded.file is None and loaded.page == 1
         title = f"{escape(loaded.skill.name)}: {escape(loaded.skill.description, TITLE_CHARS)}"
         around = _surroundings(loaded, self.load_name, self._paths) if opens else []
-        if loaded.skill.trust == "untrusted":  # names of files and folders are its words as well
+        if loaded.trust == "untrusted":  # names of files and folders are its words as well
             quoted = [title, *around, loaded.text] if opens else [loaded.text]
-            lines += ["", *quote_untrusted(loaded.skill, quoted)]
+            why = why_quoted(loaded.findings)
+            lines += [*why, "", *quote_untrusted(loaded.skill, quoted)]
         else:
             lines += [*([title] if opens else []), *around, "", loaded.text]
         if loaded.page < loaded.pages:
@@ -458,6 +460,11 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
         "score": round(hit.score, 4),
         "trust": hit.skill.trust,
     }
+
+
+def _finding_data(item: Diagnostic) -> dict[str, Any]:
+    """Without the message, which repeats the text."""
+    return {"code": item.code, "severity": item.severity, "line": item.line}
 
 
 def _text(argument: str, value: Any) -> str:

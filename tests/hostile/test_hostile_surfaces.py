@@ -14,7 +14,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
-from support.hostile_skills import HOSTILE, OUTSIDE, PAYLOAD, REQUEST, write_hostile
+from support.hostile_skills import BESIDE, HOSTILE, OUTSIDE, PAYLOAD, REQUEST, write_hostile
 from support.langchain_models import StrictChatModel, call
 from support.llamaindex_models import StrictLlm, run_turn
 from support.llamaindex_models import call as li_call
@@ -106,7 +106,8 @@ def test_every_page_and_file_loads_bounded_and_inside(cue: SkillCue, hostile: Pa
             assert len(answer.text) < 2 * PAGE_CHARS + 12_000
             assert OUTSIDE not in answer.text
             check_visible(answer.text)
-            if skill.trust == "untrusted" and not answer.error:
+            severe = any(item["severity"] == "error" for item in answer.data.get("findings", ()))
+            if (skill.trust == "untrusted" or severe) and not answer.error:
                 check_quoted(answer.text)
 
 
@@ -118,7 +119,8 @@ def check_quoted(text: str) -> None:
         sum("a third party's text, not the user's or system's orders" in line for line in ours) == 1
     )
     assert "<" not in text and ">" not in text
-    allowed = ("[skill ", "The lines that begin with |", "End of the quotation.", "[page ")
+    allowed = ("[skill ", "The lines that begin with |", "Quoted because of scan-",
+               "End of the quotation.", "[page ")  # fmt: skip
     assert all(line.startswith(allowed) or line == "" for line in ours), ours
 
 
@@ -421,4 +423,5 @@ def test_the_scanner_sees_through_most_of_them(hostile: Path) -> None:
         "template-expressions", "terminal-escapes", "terminal-escapes-in-name", "words-of-everything",
         "yaml-alias-bomb", "yaml-python-name", "yaml-python-object",
     }  # fmt: skip
+    known |= {f"{name}-beside" for name in BESIDE}  # what is beside is looked at when it is loaded
     assert trusted <= known, trusted - known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from skillcue_hooks import (
@@ -67,6 +68,22 @@ class Assessor:
         if self.error:
             raise self.error
         return (Diagnostic("test-risk", "error", skill.path, None, "It is risky.", "Do not."),)
+
+
+class FileAssessor:
+    """Answers what `answer` gives for path and text, or raises it."""
+
+    def __init__(self, answer: Callable[[Path, str], Any]) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, Path, str]] = []
+
+    @hookimpl
+    def skillcue_assess_file(self, skill: Skill, path: Path, text: str) -> Any:
+        self.asked.append((skill.name, path, text))
+        answer = self.answer(path, text)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class ModePolicy:

@@ -237,12 +237,18 @@ def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
         "say what is wrong with the files, what is alike, and what the library costs",
         """\
   skillcue doctor --skills examples/skills
+  skillcue doctor --files --skills examples/skills
   skillcue doctor --strict --json > report.json
 """,
     )
     _library_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 when there are warnings, too"
+    )
+    parser.add_argument(
+        "--files",
+        action="store_true",
+        help="assess the text files beside each SKILL.md as well, as loading one does",
     )
 
 

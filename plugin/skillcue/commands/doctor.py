@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from skillcue.commands.bar import Bar
 from skillcue.commands.budget import LibraryCost, library_cost
+from skillcue.commands.files_assessed import FilesAssessed, assess_files
 from skillcue.commands.library import open_library
 from skillcue.commands.output import Screen, cell, fields, write_json
-from skillcue.commands.records import source_record
+from skillcue.commands.records import diagnostic_record, source_record
 from skillcue.commands.similar import MAX_COMPARISONS, SIMILARITY, Alike, find_alike
+from skillcue.facade import SkillCue
 from skillcue.push.budget import shorten
 from skillcue_hooks import Diagnostic
 
@@ -36,6 +39,7 @@ class _Report:
     diagnostics: tuple[Diagnostic, ...]
     alike: Alike
     cost: LibraryCost
+    files: FilesAssessed | None
 
     def count(self, severity: str) -> int:
         return sum(item.severity == severity for item in self.diagnostics)
@@ -45,15 +49,18 @@ def run(args: Namespace) -> int:
     """Print the report; 1 for an empty library or errors, with ``--strict`` for warnings too."""
     with open_library(args) as library:
         snapshot = library.cue.snapshot()
+        files = _files(library.cue, args.progress) if args.files else None
+        found = (*snapshot.diagnostics, *(files.findings if files else ()))
         report = _Report(
             where=library.where,
             skills=len(snapshot.skills),
             searchable=len(snapshot.library.skills),
             found=snapshot.found,
             sources=tuple(source_record(source) for source in library.cue.sources),
-            diagnostics=tuple(sorted(snapshot.diagnostics, key=_order)),
+            diagnostics=tuple(sorted(found, key=_order)),
             alike=find_alike(snapshot.library.skills),
             cost=library_cost(snapshot),
+            files=files,
         )
         if library.is_empty:
             library.note_problems()
@@ -63,6 +70,11 @@ def run(args: Namespace) -> int:
         _show(report)
     bad = report.count("error") + (report.count("warning") if args.strict else 0)
     return 1 if bad or not report.searchable else 0
+
+
+def _files(cue: SkillCue, wanted: bool) -> FilesAssessed:
+    with Bar(wanted) as bar:
+        return assess_files(cue, bar.update)
 
 
 def _order(item: Diagnostic) -> tuple[int, str, str, int]:
@@ -81,6 +93,10 @@ def _show(report: _Report) -> None:
     for source in report.sources:
         if source["digest"]:
             screen.show(f"{source['place']}: {source['trust']}, {source['digest']}")
+    if report.files:
+        count = report.files.left_out
+        left_out = f", {count} not (no text, too large or unreadable)" if count else ""
+        screen.show(f"files beside SKILL.md: {report.files.assessed} assessed{left_out}")
     _show_diagnostics(screen, report)
     _show_alike(screen, report.alike)
     _show_cost(screen, report)
@@ -148,7 +164,9 @@ def _document(report: _Report) -> dict[str, Any]:
         "sources": list(report.sources),
         "errors": report.count("error"),
         "warnings": report.count("warning"),
-        "diagnostics": [_diagnostic_record(item) for item in report.diagnostics],
+        "files": report.files
+        and {"assessed": report.files.assessed, "left_out": report.files.left_out},
+        "diagnostics": [diagnostic_record(item) for item in report.diagnostics],
         "similar": {
             "threshold": SIMILARITY,
             "complete": report.alike.complete,
@@ -169,15 +187,4 @@ def _document(report: _Report) -> dict[str, Any]:
             "everything": cost.everything,
             "largest": [{"id": skill.id, "tokens": tokens} for skill, tokens in cost.largest],
         },
-    }
-
-
-def _diagnostic_record(item: Diagnostic) -> dict[str, Any]:
-    return {
-        "code": item.code,
-        "severity": item.severity,
-        "path": str(item.path),
-        "line": item.line,
-        "message": item.message,
-        "remedy": item.remedy,
     }

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import write_json
-from skillcue.commands.records import skill_record
+from skillcue.commands.records import diagnostic_record, skill_record
 from skillcue.library.characters import clean
 from skillcue_hooks import Diagnostic, LoadedSkill
 from skillcue_hooks.errors import ConfigurationError, SkillNotFoundError
@@ -62,6 +62,8 @@ def _document(loaded: LoadedSkill) -> dict[str, Any]:
         "total": loaded.total,
         "base_dir": str(loaded.base_dir) if loaded.base_dir else None,
         "files": list(loaded.files),
+        "trust": loaded.trust,
+        "findings": [diagnostic_record(item) for item in loaded.findings],
         "text": loaded.text,
     }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from skillcue_hooks import Advice, Hit, Skill
+from skillcue_hooks import Advice, Diagnostic, Hit, Skill
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["advice_record", "hit_record", "skill_record", "source_record"]
+__all__ = ["advice_record", "diagnostic_record", "hit_record", "skill_record", "source_record"]
 
 
 def skill_record(skill: Skill) -> dict[str, Any]:
@@ -34,6 +34,18 @@ def source_record(source: SkillSource) -> dict[str, Any]:
         "trust": source.trust,
         "place": None if place is None else str(place),
         "digest": getattr(source, "digest", None) or None,
+    }
+
+
+def diagnostic_record(item: Diagnostic) -> dict[str, Any]:
+    """A problem, as it stands in the reports."""
+    return {
+        "code": item.code,
+        "severity": item.severity,
+        "path": str(item.path),
+        "line": item.line,
+        "message": item.message,
+        "remedy": item.remedy,
     }
 
 

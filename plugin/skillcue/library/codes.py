@@ -282,7 +282,8 @@ CODES: Mapping[str, Code] = {
     ),
     "assessment-failed": Code(
         "error",
-        "An assessor raised an exception, so the skill is untrusted and never pushed.",
+        "An assessor raised an exception, so the skill is untrusted and never pushed, or the file "
+        "is quoted.",
         "See the message; correct or remove the plugin.",
     ),
     **SCAN_CODES,

@@ -19,11 +19,11 @@ from skillcue_hooks.errors import SkillFileError, closest_names
 __all__ = [
     "FileListing",
     "IsClosed",
+    "decoded_file",
     "list_files",
     "read_file_data",
     "read_file_text",
     "resolve_file",
-    "text_of_file",
 ]
 
 IsClosed = Callable[[str], bool]
@@ -107,7 +107,7 @@ def read_file_text(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> str:
         SkillFileError: It is not text, larger than ``limits.file_bytes``, or cannot be read; the
             message gives path and size, so that another tool can open it.
     """
-    return text_of_file(path, read_file_data(path, limits))
+    return clean(decoded_file(path, read_file_data(path, limits))).text
 
 
 def read_file_data(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
@@ -134,14 +134,13 @@ def read_file_data(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
     return data
 
 
-def text_of_file(path: Path, data: bytes) -> str:
-    """`data` of the file at `path` as text without hidden characters.
+def decoded_file(path: Path, data: bytes) -> str:
+    """`data` of the file at `path` as text, hidden characters included.
 
     Raises:
         SkillFileError: It is not text.
     """
     decoded = decode(data)
-    cleaned = clean(decoded.text)
     binary = b"\x00" in data and decoded.encoding == "utf-8"
     if binary or 4 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
@@ -149,7 +148,7 @@ def text_of_file(path: Path, data: bytes) -> str:
             f"It is at {path}.",
             local=True,
         )
-    return cleaned.text
+    return decoded.text
 
 
 class _Search:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from skillcue_hooks.errors import ConfigurationError
 
-__all__ = ["DEFAULT_LIMITS", "ReadLimits"]
+__all__ = ["DEFAULT_LIMITS", "ReadLimits", "limits_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,9 @@ class ReadLimits:
 
 
 DEFAULT_LIMITS = ReadLimits()
+
+
+def limits_of(source: object) -> ReadLimits:
+    """The bounds of reading that a source of skills has, else the default ones."""
+    limits = getattr(source, "limits", None)
+    return limits if isinstance(limits, ReadLimits) else DEFAULT_LIMITS

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from skillcue.library.files import list_files
-from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
+from skillcue.library.limits import ReadLimits, limits_of
 from skillcue.library.merge import distinct_labels
 from skillcue.locking.lock_file import Lock, LockedFile, LockedSkill
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.errors import SkillFileError
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["differences", "limits_of", "measured_file", "measured_library", "measured_skill"]
+__all__ = ["differences", "measured_file", "measured_library", "measured_skill"]
 
 _NAMED = 5
 """Files named in a message about differences."""
@@ -59,12 +59,6 @@ def differences(locked: LockedSkill, now: LockedSkill) -> str:
     if not parts and locked.content_hash != now.content_hash:
         return "its text differs"
     return "; ".join(parts)
-
-
-def limits_of(source: SkillSource) -> ReadLimits:
-    """The bounds of reading that a source has, else the default ones."""
-    limits = getattr(source, "limits", None)
-    return limits if isinstance(limits, ReadLimits) else DEFAULT_LIMITS
 
 
 def _measured_files(base_dir: Path, skill: Skill, limits: ReadLimits) -> dict[str, LockedFile]:

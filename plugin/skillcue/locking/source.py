@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from skillcue.library.codes import diagnostic
-from skillcue.library.files import read_file_data, text_of_file
-from skillcue.library.limits import ReadLimits
+from skillcue.library.files import read_file_data
+from skillcue.library.limits import ReadLimits, limits_of
 from skillcue.library.merge import distinct_labels
 from skillcue.library.reader import read_body
 from skillcue.library.whole import whole_text
 from skillcue.locking.lock_file import Lock, LockedSkill
-from skillcue.locking.measure import differences, limits_of, measured_file, measured_skill
+from skillcue.locking.measure import differences, measured_file, measured_skill
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan, Trust
 from skillcue_hooks.errors import SkillFileError
@@ -144,8 +144,8 @@ class LockedSource:
             if changed:
                 raise self._refused(skill, changed)
 
-    def read_file(self, skill: Skill, path: Path) -> str:
-        """The text of a file beside a skill; frozen, only of the bytes that the lock names.
+    def read_file_data(self, skill: Skill, path: Path) -> bytes:
+        """The bytes of a file beside a skill; frozen, only those that the lock names.
 
         Raises:
             SkillFileError: It cannot be read, or it is frozen and that is not the file of the lock.
@@ -154,7 +154,7 @@ class LockedSource:
         base = self._inner.base_dir(skill)
         name = path.relative_to(base.resolve()).as_posix() if base else path.name
         self.check_file(skill, name, data)
-        return text_of_file(path, data)
+        return data
 
     def check_file(self, skill: Skill, name: str, data: bytes) -> None:
         """Make sure that `data` may be handed out as a file of a skill.

@@ -109,7 +109,7 @@ def load_facts(loaded: LoadedSkill, context: Mapping[str, Any]) -> Facts:
         {
             "skillcue.session": session_hash(context),
             "skillcue.skills": (loaded.skill.id,),
-            "skillcue.trust": loaded.skill.trust,
+            "skillcue.trust": loaded.trust,
             "skillcue.file": loaded.file,
             "skillcue.page": loaded.page,
             "skillcue.pages": loaded.pages,

@@ -73,7 +73,7 @@ class Instruments:
 
     def loaded(self, loaded: LoadedSkill) -> None:
         """Measure one load."""
-        about = {"skillcue.trust": loaded.skill.trust}
+        about = {"skillcue.trust": loaded.trust}
         self._loads.add(1, about)
         self._load_s.record(loaded.elapsed_s, about)
 
