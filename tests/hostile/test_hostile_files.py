@@ -32,7 +32,8 @@ FILE = "references/more.md"
 def skills(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The skills with a hostile file, and an honest one."""
     root = tmp_path_factory.mktemp("beside")
-    return write_hostile(root, root / "canary", lambda name: name.removesuffix("-beside") in BESIDE)
+    wanted = {f"{name}-beside" for name in BESIDE}
+    return write_hostile(root, root / "canary", wanted.__contains__)
 
 
 @pytest.fixture(scope="module")
