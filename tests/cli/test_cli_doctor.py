@@ -115,5 +115,13 @@ def test_a_bar_for_large_libraries_on_a_terminal_only(terminal, process, tmp_pat
     assert process("list", "--skills", tmp_path).err == ""
 
 
+def test_a_bar_while_files_are_assessed_on_a_terminal_only(terminal, process, example_skills):
+    command = ("doctor", "--files", "--skills", example_skills)
+    assert "assessing files" in terminal(*command).out
+    piped = process(*command)
+    assert "assessing files" not in piped.out + piped.err
+    assert "files beside SKILL.md: " in piped.out and piped.code == 0
+
+
 def test_no_bar_for_small_libraries(terminal, example_skills):
     assert "reading skills" not in terminal("list", "--skills", example_skills).out

@@ -183,7 +183,5 @@ def test_a_pinned_file_is_assessed_too_and_a_changed_one_is_not_read(
     assert is_quoted(cue, "references/more.md")
     (skills / "ledger" / "references" / "more.md").write_text("Changed.\n")
     with pytest.raises(SkillFileError, match="frozen"):
-        SkillCue(skills, mode="bm25", lock=lock, frozen=False) and cue.load(
-            "ledger", "references/more.md"
-        )
+        cue.load("ledger", "references/more.md")
     assert [text for _, _, text in assessor.asked] == [HOSTILE]
