@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skillcue_adapters.locks import ForkSafeLock
-from skillcue_adapters.refine.composed import ID_PREFIX, read_ids
+from skillcue_adapters.refine.composed import ID_PREFIX, found_ids, read_ids
 from skillcue_hooks.contracts import Library, Query, Ranking, Scope, Skill
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
@@ -156,7 +156,9 @@ class _Settled:
     def __call__(self, skill: Skill) -> bool:
         if skill.id in self.asked or not skill.id.startswith(ID_PREFIX):
             return skill.id in self.allowed
-        return bool(skill.derived_from) and self.allowed.issuperset(read_ids(skill))
+        if not skill.derived_from or not self.allowed.issuperset(read_ids(skill)):
+            return False
+        return self.allowed.issuperset(self.asked.intersection(found_ids(skill)))
 
 
 def _is_scope(answer: object) -> bool:

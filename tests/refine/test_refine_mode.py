@@ -462,6 +462,49 @@ def test_what_was_only_read_counts_for_policies_and_trust_too(tmp_path: Path) ->
             cue.load(skill.id, run_context={"hide": ["odd-pdf"]})
 
 
+SEARCHING = [
+    command("keyword", query="pdf tables workbook"),
+    command("detail", skill=PDF),
+    finish(draft("laundered", PDF)),
+]
+"""Shows the name and the description of a skill that is not read."""
+
+
+def test_what_a_search_showed_counts_for_policies_too(skills: Path, tmp_path: Path) -> None:
+    """The text may repeat the description of a skill that was only in a list."""
+    hidden = {"hide": ["workbook-merge"]}
+    cue, _ = open_cue(skills, SEARCHING, cache=tmp_path / "cache", plugins=[Policy()])
+    with cue:
+        found = cue.lookup(TASK, mode="refine").hits[0].skill
+        assert found.derived_from == (PDF,)
+        ask = [{**user(TASK)[0], "id": "m1"}]
+        records = cue.advisor("skill_load").plan(ask, mode="refine").records
+        assert found.id in records["m1"]
+    for cache in (cue, open_cue(skills, [], cache=tmp_path / "cache", plugins=[Policy()])[0]):
+        assert cache.load(found.id, run_context={"hide": ["mail-reply"]}).skill.id == found.id
+        assert cache.tools().load(found.id, run_context=hidden).error
+        plan = cache.advisor("skill_load").plan(ask, records=records, run_context=hidden)
+        assert plan.placements == () and found.id not in str(plan.advice)
+    (skills / "workbook-merge" / "SKILL.md").unlink()  # nobody is kept from what is not there
+    with open_cue(skills, [], cache=tmp_path / "cache", plugins=[Policy()])[0] as later:
+        assert later.load(found.id, run_context=hidden).skill.id == found.id
+        plan = later.advisor("skill_load").plan(ask, records=records, run_context=hidden)
+        assert len(plan.placements) == 1
+
+
+def test_steps_under_older_answers_of_a_policy_are_not_shown(skills: Path, tmp_path: Path) -> None:
+    """A key that says the same of other answers: by the contract it must not, and nothing leaks."""
+    for hidden in ([], ["workbook-merge"]):
+        policy = Policy(*hidden, key="constant")
+        cue, model = open_cue(skills, SEARCHING, cache=tmp_path / "cache", plugins=[policy])
+        with cue:
+            for cached in (False, True):
+                made = cue.refinement(TASK)
+                assert made.cached is cached and made.skills
+                assert ("workbook-merge" in str(made.steps)) is not bool(hidden)
+        assert len(model.asked) == 3
+
+
 @pytest.mark.parametrize("policy", [False, True], ids=["no policy", "policy"])
 def test_a_refined_skill_goes_with_what_was_only_read_for_it(
     skills: Path, tmp_path: Path, policy: bool

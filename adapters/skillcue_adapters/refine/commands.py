@@ -74,6 +74,7 @@ class Commands:
 
     Attributes:
         read: The skills of which a page was read, by id.
+        found: Ids of the skills that searches showed.
         used: Commands that were run, failed ones included.
         complete: No search was answered by less than its mode can do.
     """
@@ -86,6 +87,7 @@ class Commands:
         settings: RefineSettings,
     ) -> None:
         self.read: dict[str, Skill] = {}
+        self.found: set[str] = set()
         self.used = 0
         self.complete = True
         self._skills = {skill.id: skill for skill in library.skills}
@@ -137,6 +139,7 @@ class Commands:
             return Answer(f"{name} search found nothing; try other words.", "nothing found")
         lines = [_line(hit) for hit in hits]
         fit = max(_prefix(len(lines), room, lambda n: _results(name, lines[:n])), 1)
+        self.found.update(hit.skill.id for hit in hits[:fit])
         names = ", ".join(plain_line(hit.skill.name, 64) for hit in hits[:fit])
         brief = _results(name, [_line(hit, described=False) for hit in hits[:fit]])
         return Answer(_results(name, lines[:fit]), f"{fit} found: {names}", brief)

@@ -160,14 +160,14 @@ class RefineRetriever:
         return fingerprint("refinement", VERSION, task, self._identity, scope)
 
     def _holds(self, made: Refinement, query: Query) -> bool:
-        """Every skill that was read is as it was, and may still be seen."""
+        """Every skill that was read is as it was, and none that was shown is hidden now."""
         for skill_id, content_hash in made.read.items():
             skill = self._skills.get(skill_id)
             if skill is None or skill.content_hash != content_hash:
                 return False
-            if query.scope is not None and not query.scope.allows(skill):
-                return False
-        return True
+        scope = query.scope
+        shown = map(self._skills.get, made.found.union(made.read))
+        return scope is None or all(scope.allows(skill) for skill in shown if skill)
 
     def _visible(self, made: Refinement, query: Query) -> Sequence[Skill]:
         find = self._skills.get

@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from skillcue_adapters.refine.composed import READ_KEY, REFINED_SOURCE, refined_id
+from skillcue_adapters.refine.composed import FOUND_KEY, READ_KEY, REFINED_SOURCE, refined_id
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -18,7 +18,8 @@ __all__ = ["skill_from_text", "skill_text"]
 
 _FILE = re.compile(
     r"---\nname: (?P<name>[a-z0-9-]+)\ndescription: (?P<description>\"[^\n]*\")\nmetadata:\n"
-    r"  derived-from: (?P<parents>\[[^\n]*\])\n  read: (?P<read>\[[^\n]*\])\n---\n\n"
+    r"  derived-from: (?P<parents>\[[^\n]*\])\n  read: (?P<read>\[[^\n]*\])\n"
+    r"  found: (?P<found>\[[^\n]*\])\n---\n\n"
     r"(?P<body>.*)\n",
     re.DOTALL,
 )
@@ -28,7 +29,8 @@ def skill_text(skill: Skill) -> str:
     """The file of `skill`; JSON texts are YAML as well."""
     return (
         f"---\nname: {skill.name}\ndescription: {_json(skill.description)}\nmetadata:\n"
-        f"  derived-from: {_json(list(skill.derived_from))}\n  read: {skill.metadata[READ_KEY]}\n---\n\n"
+        f"  derived-from: {_json(list(skill.derived_from))}\n  read: {skill.metadata[READ_KEY]}\n"
+        f"  found: {skill.metadata[FOUND_KEY]}\n---\n\n"
         f"{skill.body}\n"
     )
 
@@ -45,11 +47,11 @@ def skill_from_text(text: str, skill_id: str, path: Path) -> Skill | None:
     if match is None:
         return None
     try:
-        description, parents, read = (
-            json.loads(match[key]) for key in ("description", "parents", "read")
+        description, parents, read, found = (
+            json.loads(match[key]) for key in ("description", "parents", "read", "found")
         )
         name, body = match["name"], match["body"]
-        if refined_id(name, description, body, parents, read) != skill_id:
+        if refined_id(name, description, body, parents, read, found) != skill_id:
             return None
     except (ValueError, TypeError, RecursionError):
         return None
@@ -60,7 +62,7 @@ def skill_from_text(text: str, skill_id: str, path: Path) -> Skill | None:
         body=body,
         path=path,
         source=REFINED_SOURCE,
-        metadata={READ_KEY: match["read"]},
+        metadata={READ_KEY: match["read"], FOUND_KEY: match["found"]},
         content_hash=fingerprint(name, description, body),
         trust="untrusted",
         derived_from=tuple(parents),

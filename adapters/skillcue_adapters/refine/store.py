@@ -32,7 +32,7 @@ from skillcue_hooks.language import Usage
 __all__ = ["RefinedStore", "Refinement", "Step", "stored_ids", "stored_skill"]
 
 FOLDER = "refined"
-SCHEMA = 1
+SCHEMA = 2
 KEPT = 256
 """Refinements, failures and skills that are kept in memory, the oldest dropped first."""
 FILE_BYTES = 1_000_000
@@ -67,6 +67,7 @@ class Refinement:
     Attributes:
         skills: The refined skills, best first; empty where it failed.
         read: Content hash of every skill that was read, by id.
+        found: Ids of the skills that its searches showed.
         steps: What the sub-agent did.
         cost: What its model took.
         failure: Why there are no skills, else None.
@@ -76,6 +77,7 @@ class Refinement:
 
     skills: tuple[Skill, ...]
     read: Mapping[str, str]
+    found: frozenset[str]
     steps: tuple[Step, ...]
     cost: Usage
     failure: str | None = None
@@ -251,6 +253,7 @@ def _encoded(made: Refinement) -> str:
         "schema": SCHEMA,
         "skills": [skill.id for skill in made.skills],
         "read": dict(made.read),
+        "found": sorted(made.found),
         "steps": [[step.command, step.argument, step.result] for step in made.steps],
         "cost": [cost.calls, cost.input_tokens, cost.output_tokens, cost.money, cost.estimated],
     }
@@ -269,6 +272,7 @@ def _decoded(text: str, folder: Path) -> Refinement | None:
         return Refinement(
             skills=tuple(skill for skill in skills if skill is not None),
             read={str(key): str(value) for key, value in record["read"].items()},
+            found=frozenset(map(str, record["found"])),
             steps=tuple(Step(*map(str, step)) for step in record["steps"]),
             cost=Usage(*record["cost"]),
         )

@@ -84,6 +84,7 @@ def refine_task(
     return Refinement(
         skills=skills,
         read={skill.id: skill.content_hash for skill in commands.read.values()},
+        found=frozenset(commands.found),
         steps=tuple(agent.steps),
         cost=agent.budget.spent,
         failure=failure,
@@ -233,7 +234,7 @@ class _SubAgent:
         """The skills of a call that hands in, or what is wrong with the call."""
         if call.problem:
             return None, cut_off or call.problem
-        read = self._commands.read
+        read, found = self._commands.read, self._commands.found
         try:
             drafts = checked_drafts(call.arguments.get("skills"), read, self._settings)
         except DraftError as error:
@@ -241,7 +242,7 @@ class _SubAgent:
             return None, str(error)
         names = ", ".join(draft.name for draft in drafts) or "nothing"
         self._done(Step("finish", "", f"handed in {names}"))
-        return tuple(composed_skill(draft, read) for draft in drafts), ""
+        return tuple(composed_skill(draft, read, found) for draft in drafts), ""
 
     def _done(self, step: Step) -> None:
         self.steps.append(step)
