@@ -57,7 +57,7 @@ class SkillCatalog:
 
     def __init__(self, cue: SkillCue) -> None:
         self._cue = cue
-        self._tables: OrderedDict[tuple[str, str | None], _Table] = OrderedDict()
+        self._tables: OrderedDict[tuple[str, tuple[str, str] | None], _Table] = OrderedDict()
         self._lock = ForkSafeLock()
 
     def page(
@@ -137,7 +137,7 @@ class SkillCatalog:
     def _table(self, run_context: Mapping[str, Any]) -> _Table:
         snapshot = self._cue.snapshot()
         scope = self._cue.scope(run_context, snapshot)
-        key = (snapshot.generation, scope.key if scope else None)
+        key = (snapshot.generation, (scope.key, scope.answers) if scope else None)
         with self._lock:
             known = self._tables.get(key)
         if known is not None:

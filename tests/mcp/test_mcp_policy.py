@@ -165,3 +165,96 @@ async def test_files_of_a_hidden_skill_inside_another_are_hidden(tmp_path):
         async with Client(skill_server(cue)) as client:
             read = await client.read_resource("skill://outer/inner/SKILL.md")
     assert "Falcon" in read.contents[0].text
+
+
+async def under_the_extension(cue: SkillCue, **options: Any) -> dict[str, str]:
+    """All that the methods of resources and of the extension tell, by what was asked."""
+    import mcp_types
+
+    from skillcue.mcp_wire import DirectoryParams, GetSkillParams
+
+    class Anything(mcp_types.Result, extra="allow"):
+        pass
+
+    class Children(mcp_types.Request[DirectoryParams, str]):
+        method: str = "resources/directory/read"
+        params: DirectoryParams
+
+    class Get(mcp_types.Request[GetSkillParams, str]):
+        method: str = "skills/get"
+        params: GetSkillParams
+
+    roots = ["outer", "outer/inner", "inner", SECRET, "none"]
+    folders = [f"skill://{root}{below}" for root in roots for below in ("", "/scripts")]
+
+    class Listed(mcp_types.Request[None, str]):
+        method: str = "skills/list"
+        params: None = None
+
+    told: dict[str, str] = {}
+    async with Client(skill_server(cue, **options)) as client:
+        session = client.session
+
+        async def tell(what: str, request: Any) -> None:
+            try:
+                told[what] = (await request).model_dump_json()
+            except MCPError as error:
+                told[what] = f"{error.error.code} {error}".replace(what.split()[-1], "")
+
+        for uri in folders:
+            children = Children(params=DirectoryParams(uri=uri))
+            await tell(f"folder {uri}", session.send_request(children, Anything))
+        for uri in (f"{folder}/{name}" for folder in folders for name in ("SKILL.md", "run.py")):
+            await tell(
+                f"get {uri}", session.send_request(Get(params=GetSkillParams(uri=uri)), Anything)
+            )
+            await tell(f"read {uri}", client.read_resource(uri))
+        await tell("list", client.list_resources())
+        await tell("skills", session.send_request(Listed(params=None), Anything))
+    return told
+
+
+@pytest.mark.parametrize("hides", ["policy", "run_context"])
+async def test_the_extension_tells_of_a_hidden_skill_what_it_tells_of_none(tmp_path, hides):
+    """Its folder, also where it lies in another skill's, is as if it were not there."""
+    outer = write_skill(tmp_path / "lib", "outer", "The outer skill.").parent
+    sources = [tmp_path / "lib", outer / "inner", tmp_path / "more"]
+    (tmp_path / "more").mkdir()
+    with SkillCue(tmp_path / "lib", mode="bm25") as cue:
+        without = await under_the_extension(cue)
+    for folder, name in ((outer, "inner"), (tmp_path / "more", SECRET)):
+        scripts = write_skill(folder, name, "Not for all.", "Falcon.\n").parent / "scripts"
+        scripts.mkdir()
+        (scripts / "run.py").write_text("print('Falcon')\n", "utf-8")
+    names = ["inner", SECRET]
+    policy = Policy(*(names if hides == "policy" else ()))
+    with SkillCue(sources, mode="bm25", plugins=[policy]) as cue:
+        first = await under_the_extension(cue, run_context=lambda request: {"hide": names})
+        assert first == without
+        if hides == "run_context":
+            seen = await under_the_extension(cue, run_context=lambda request: {"hide": []})
+            served = ["folder {}", "folder {}/scripts", "get {}/SKILL.md", "read {}/SKILL.md"]
+            served += ["read {}/scripts/run.py"]
+            assert {what for what in seen if seen[what] != without[what]} == {
+                *(each.format(f"skill://{name}") for each in served for name in names),
+                "list",
+                "skills",
+            }
+            again = await under_the_extension(cue, run_context=lambda request: {"hide": names})
+            assert again == without
+
+
+async def test_addresses_under_older_answers_of_a_policy_are_not_served(guarded, policy):
+    """A key that says the same of other answers: by the contract it must not, and nothing leaks."""
+    policy.key = "constant"
+    uri = f"skill://{SECRET}/SKILL.md"
+    async with Client(skill_server(guarded)) as client:
+        assert (await client.read_resource(uri)).contents
+        policy.hidden.add(SECRET)
+        for number in range(40):  # the first answers are forgotten, and the policy is asked again
+            policy.key = f"other {number}"
+            guarded.list()
+        policy.key = "constant"
+        assert SECRET not in str((await client.list_resources()).resources)
+        with pytest.raises(MCPError, match="Nothing is served"):
+            await client.read_resource(uri)

@@ -310,6 +310,24 @@ def test_a_retriever_that_forgets_the_scope_leaks_nothing(garden, caplog):
     assert len(cue.lookup(TOMATO, k=7).hits) == 7
 
 
+def test_an_error_that_names_skills_is_for_the_log_alone(garden, caplog):
+    class Talkative:
+        @hookimpl
+        def skillcue_register_retrievers(self, register: Any) -> None:
+            register("talkative", self.build)
+
+        def build(self, library: Library, context: Any) -> Any:
+            raise RuntimeError([skill.id for skill in library.skills])
+
+    observer = Observer()
+    cue = SkillCue(garden, mode="talkative", plugins=[Talkative(), Policy(NAME), observer])
+    advice = cue.advise(say("plants"))
+    answer = cue.tools().lookup("plants")
+    assert advice.reason == "push failed: RuntimeError" and answer.error
+    assert NAME not in f"{advice} {observer.advised} {answer}"
+    assert NAME in caplog.text
+
+
 class ByTenant(Policy):
     """Its keys name the tenant, whatever it answers."""
 
@@ -337,6 +355,24 @@ def test_what_was_kept_under_older_answers_is_not_found(garden, tmp_path, cache)
     shown |= {"again": str(cue.advise(asked, **tenant)), "later": str(cue.advise(more, **tenant))}
     assert [way for way, text in shown.items() if NAME in text] == []
     assert cue.lookup(TOMATO, k=1, offset=1, **tenant).total == second.total - 1
+
+
+@pytest.mark.parametrize("more", [{}, {"id": "m1"}], ids=["no id", "id"])
+def test_advice_from_memory_names_no_candidate_that_is_hidden_now(garden, more):
+    """Also one that was not offered, under a key that says the same of other answers."""
+    policy = ByTenant()
+    cue = SkillCue(garden, mode="bm25", plugins=[policy])
+    tenant = {"run_context": {"tenant": "a"}}
+    asked = [{**say(f"{TOMATO} and {COMPOST}")[0], **more}]
+    first = cue.advise(asked, **tenant)
+    assert cue.advise(asked, **tenant) is first
+    left = next(r.hit.skill.name for r in first.rejected)
+    assert left not in first.text
+    policy.hidden.add(left)
+    for number in range(40):  # the first answers are forgotten, and the policy is asked again
+        cue.list(run_context={"tenant": number})
+    again = cue.advise(asked, **tenant)
+    assert again.hits and left not in str((again.hits, again.rejected, again.turn.visible_skills))
 
 
 def test_a_bare_name_is_shown_where_what_else_has_it_is_hidden(tmp_path):
@@ -585,6 +621,23 @@ def test_files_of_a_hidden_skill_are_no_files_of_the_one_around_it(nested, order
         found = cue.load("outer", run_context={"all": True})
         assert "parts/inner/secret.txt" in found.files or "alias/inner/secret.txt" in found.files
         assert cue.load("inner", "secret.txt", run_context={"all": True}).text == "nobody knows"
+
+
+def test_files_of_a_hidden_skill_of_a_source_that_is_no_folder_are_hidden(nested):
+    """Of a plugin's source nobody knows where it lies, only where its skills do."""
+    inner = FolderSource(nested[1])
+
+    class Plain:
+        label, trust = inner.label, inner.trust
+        scan, read_body, base_dir = inner.scan, inner.read_body, inner.base_dir
+
+    with SkillCue([nested[0], Plain()], mode="bm25", plugins=[HideInner()]) as cue:
+        assert cue.load("outer").files == ("open.txt",)
+        for name in ("parts/inner/secret.txt", "alias/inner/secret.txt", "link.txt"):
+            with pytest.raises(SkillFileError):
+                cue.load("outer", name)
+        everybody = {"run_context": {"all": True}}
+        assert cue.load("outer", "alias/inner/secret.txt", **everybody).text == "nobody knows"
 
 
 def test_a_hidden_skill_around_another_closes_nothing_of_it(nested):

@@ -106,8 +106,8 @@ class _Run:
 
     def key(self, index: int, *more: str) -> MemoKey:
         """What the memo knows a turn by: all messages up to it, what may be seen, and the task."""
-        scope = self.scope.key if self.scope else ""
-        return (self.turns[index].digest, scope, self.task_id, *more)
+        scope = (self.scope.key, self.scope.answers) if self.scope else ("", "")
+        return (self.turns[index].digest, *scope, self.task_id, *more)
 
     def asked_key(self, index: int) -> MemoKey:
         """The turn in a conversation with these declines in which this mode was asked for."""
@@ -200,7 +200,7 @@ class Advisor:
             raise
         except Exception as error:  # push fails open: an agent must not stop for want of advice
             log.exception("push failed; the request goes on without advice")
-            advice = Advice("abstain", reason=f"push failed: {error!r}", shadow=self._shadow)
+            advice = Advice("abstain", reason=_failed(error), shadow=self._shadow)
             context = run_context or {}
             self._host.plugins.notify("skillcue_advised", advice=advice, context=context)
             return Plan(advice=advice, shadow=self._shadow)
@@ -352,7 +352,7 @@ class Advisor:
             raise
         except Exception as error:  # push fails open, and the turn keeps the same bytes after it
             log.exception("push failed in mode %s; the turn goes on without advice", mode)
-            advice = Advice("abstain", reason=f"push failed: {error!r}", mode=mode, turn=record)
+            advice = Advice("abstain", reason=_failed(error), mode=mode, turn=record)
             return Decided(mode, (), run.snapshot.generation, "", 0, advice, durable=False)
         ids = tuple(hit.skill.id for hit in advice.hits)
         load = advice.decision == "load"
@@ -530,3 +530,8 @@ class Advisor:
         window = self._settings.history_turns
         step = max(window // 2, 1)
         return max(0, -(-(turns - window) // step) * step)
+
+
+def _failed(error: Exception) -> str:
+    """The reason that observers and streams are told; what an error says may name hidden skills."""
+    return f"push failed: {type(error).__name__}"
