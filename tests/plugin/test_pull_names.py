@@ -221,3 +221,75 @@ def test_files_with_odd_names_load_as_shown(tmp_path):
         assert shown in line
         assert tools.load("x", shown).text.endswith(f"This is {name}."), name
         assert tools.load("x", name).text.endswith(f"This is {name}.")
+
+
+def named(number: int, name: str, *aliases: str) -> Skill:
+    text = f"About number {number}."
+    return Skill(f"{name}@f{number}", name, text, body=f"Body {number}.", aliases=aliases)
+
+
+SHOWN = (
+    *(named(n, f"report-{n}") for n in range(30, 95)),
+    named(1, "same-name"),
+    named(2, "twin"),
+    named(3, "long-way", "shortcut"),
+    named(4, "quick-path", "quick-way"),
+    named(5, "R&D"),
+)
+HIDDEN = (
+    *(named(n, f"report-{n}") for n in range(10, 30)),
+    named(101, "Same Name"),
+    named(102, "twin"),
+    named(103, "secret-way", "shortcut", "backdoor"),
+    named(104, "secret-path", "Quick Way"),
+    named(105, "R<D"),
+    named(106, "same name", "shortcut"),
+)
+
+
+def asked_by_name(cue: SkillCue) -> dict[str, object]:
+    """What all the ways to speak of names come to."""
+    tools = cue.tools()
+    names = [name for skill in (*SHOWN[-6:], *HIDDEN[-8:]) for name in (skill.name, skill.id)]
+    names += ["shortcut", "SHORTCUT", "backdoor", "QUICK_WAY", "quick way", "SAME_NAME", "TWIN"]
+    names += ["report-1", "report-19x", "report-2", "report-9", "report-10@f1", "secret", "r d"]
+    names += ["R&amp;D", "R&lt;D", "`R<D`", "'report-12'", '"twin"', "<script>", " Report_11 "]
+    found: dict[str, object] = {}
+    for name in names:
+        answer = tools.load(name)
+        found[f"load {name}"] = (answer.text, answer.data)
+        advice = cue.advise([{"role": "user", "content": f"use the skill `{name}`"}])
+        found[f"use {name}"] = advice.turn and (advice.turn.explicit, advice.turn.declined)
+    for page in range(1, 5):
+        answer = tools.list(page)
+        found[f"list {page}"] = (answer.text, answer.data)
+    for offset in (0, 60, 65, 70, 80, 99):
+        answer = tools.lookup("about number", 20, offset)
+        found[f"lookup {offset}"] = (answer.text.count("\n"), answer.data["total"])
+        found[f"more {offset}"] = "For more" in answer.text
+    return found
+
+
+@pytest.mark.parametrize("first", ["hidden", "shown"])
+def test_what_is_hidden_leaves_no_trace_among_names(first):
+    """As if it were not there: in suggestions, counts, pages, names that clash and errors."""
+    ids = {skill.id for skill in HIDDEN}
+
+    class HideThem(Policy):
+        def _allows(self, skill, hidden):
+            return skill.id not in ids
+
+    every = (*HIDDEN, *SHOWN) if first == "hidden" else (*SHOWN, *HIDDEN)
+    options = {"mode": "bm25", "block_plugins": ["scanner"]}
+    with (
+        SkillCue(StaticSource("db", SHOWN), **options) as without,
+        SkillCue(StaticSource("db", every), plugins=[HideThem()], **options) as hiding,
+        SkillCue(StaticSource("db", every), **options) as open_to_all,
+    ):
+        expected = asked_by_name(without)
+        assert asked_by_name(hiding) == expected
+        seen = asked_by_name(open_to_all)
+    ways = ["list 1", "list 2", "lookup 0", "more 60", "load report-19x", "load shortcut"]
+    ways += ["load QUICK_WAY", "load backdoor", "use report-28", "load `R<D`"]
+    ways += ["load twin", "load SAME_NAME"] if first == "hidden" else []
+    assert [way for way in ways if seen[way] == expected[way]] == []

@@ -17,6 +17,7 @@ from support.conversations import (
     tool_results,
     user,
 )
+from support.policies import Policy
 
 from skillcue import PushSettings, SkillCue
 from skillcue.push.advisor import Advisor, Plan
@@ -273,3 +274,24 @@ def test_declines_have_a_room_of_their_own_among_the_records():
     assert len(json.dumps(kept)) <= RECORD_BYTES
     oversized = bounded_records({**many, DECLINED_KEY: ["x" * RECORD_BYTES]})
     assert DECLINED_KEY not in oversized and len(oversized) > 5
+
+
+@every_framework
+def test_declines_name_no_skill_that_is_hidden_from_who_goes_on(garden, framework):
+    """A thread that another tenant takes over, with its records; and goes back again."""
+    with SkillCue(garden, mode="bm25", push=ONE_BLOCK, plugins=[Policy()]) as cue:
+        said = chat(*ALTERNATING)
+        records = plans(lambda: cue.advisor("skill_load"), said[:-2], framework)[-1].records
+        for hide in ([], ["tomato-pruning"], []):
+            for kept in (records, None):  # without them, what is in the messages is worked out
+                context = {"hide": hide}
+                advisor = cue.advisor("skill_load")
+                advice = advisor.plan(
+                    framework.messages(said), records=kept, run_context=context
+                ).advice
+                turn = advice.turn
+                if kept:
+                    assert {*turn.demoted} == ({COMPOST_ID} if hide else {TOMATO_ID, COMPOST_ID})
+                told = {hit.skill.id for hit in (*advice.hits, *(r.hit for r in advice.rejected))}
+                named = told.union(turn.demoted, turn.visible_skills)
+                assert COMPOST_ID in named and (TOMATO_ID in named) is not bool(hide)
