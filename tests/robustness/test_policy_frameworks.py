@@ -166,6 +166,40 @@ def graph_agent(cue: SkillCue, model: StrictChatModel, schema: Any) -> Any:
     return builder.compile(checkpointer=InMemorySaver())
 
 
+def async_graph_agent(cue: SkillCue, model: StrictChatModel, schema: Any) -> Any:
+    """Attached to a graph whose model node is a coroutine function."""
+
+    async def call_model(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await bound.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState, context_schema=schema)
+    tools = ToolNode([])
+    builder.add_node("model", call_model)
+    builder.add_node("tools", tools)
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", tools_condition, {"tools": "tools", END: END})
+    builder.add_edge("tools", "model")
+    cue.attach(builder, tools="tools")
+    bound = model.bind_tools(list(tools.tools_by_name.values()))
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def reused(build: Any) -> Any:
+    """As `build`, with one agent for all: nothing but the values of a run says whose it is."""
+    made: list[tuple[StrictChatModel, Any]] = []
+
+    def again(cue: SkillCue, model: StrictChatModel, schema: Any) -> Any:
+        if not made:
+            made.append((model, build(cue, model, schema)))
+        first, agent = made[0]
+        first.script[:] = model.script
+        first.requests.clear()
+        model._requests = first.requests
+        return agent
+
+    return again
+
+
 def script(world: World, user: str) -> list[Any]:
     return [
         call(name, f"c{n}", **arguments) for n, (name, arguments) in enumerate(asks(world, user))
@@ -210,6 +244,23 @@ def test_a_langgraph_run_sees_what_its_context_allows(cue, world, build, schema)
     for how in ("sync", "async"):
         for user in TENANTS:
             curious_turn(build, cue, world, user, schema, how)
+
+
+@pytest.mark.parametrize("schema", [AsDataclass, None], ids=["context", "configurable"])
+@pytest.mark.parametrize(
+    ("build", "how"),
+    [
+        (middleware_agent, "sync"),
+        (middleware_agent, "async"),
+        (graph_agent, "sync"),
+        (graph_agent, "async"),
+        (async_graph_agent, "async"),
+    ],
+)
+def test_one_langgraph_agent_goes_by_the_values_of_each_run(cue, world, build, how, schema):
+    shared = reused(build)
+    for user in TENANTS:
+        curious_turn(shared, cue, world, user, schema, how)
 
 
 @pytest.mark.parametrize("build", [middleware_agent, graph_agent])
@@ -259,13 +310,35 @@ def test_a_retriever_sees_what_its_config_or_the_run_around_it_allows(cue, world
     assert out[1].content == out[2].content and out[1].content.count("@") == len(SHOWN["bob"])
 
 
+def test_what_a_config_says_itself_comes_before_the_run_around_it(cue, world):
+    retriever = LangChainRetriever(cue, k=9)
+    configs = [{"configurable": world.context("ann")}, {"configurable": {}}, None]
+
+    def found(found_in: list[Any]) -> set[int]:
+        return {n for d in found_in for n in range(7) if mark(n) in d.page_content}
+
+    def node(state: MessagesState) -> dict[str, Any]:
+        inside = [found(retriever.invoke(EVERYTHING, config)) for config in configs]
+        return {"messages": [HumanMessage(str(inside))]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("find", node)
+    builder.add_edge(START, "find")
+    given = {"configurable": world.context("bob")}
+    out = builder.compile().invoke({"messages": [HumanMessage("x")]}, given)["messages"]
+    assert out[1].content == str([SHOWN["ann"], SHOWN["bob"], SHOWN["bob"]])
+
+
 # LlamaIndex
 
 
-async def llama_turn(cue: SkillCue, world: World, user: str) -> None:
+async def llama_turn(
+    cue: SkillCue, world: World, user: str, skilled: tuple[StrictLlm, Any] | None = None
+) -> None:
     asked = asks(world, user)
-    llm = StrictLlm(script=[llama_call(name, f"c{n}", **a) for n, (name, a) in enumerate(asked)])
-    agent = with_skills(FunctionAgent(llm=llm), cue)
+    llm, agent = skilled or skilled_agent(cue)
+    llm.requests.clear()
+    llm.script = [llama_call(name, f"c{n}", **a) for n, (name, a) in enumerate(asked)]
     ctx = Context(agent)
     for key, value in world.context(user).items():
         await ctx.store.set(key, value)
@@ -280,6 +353,17 @@ async def llama_turn(cue: SkillCue, world: World, user: str) -> None:
     first = next(str(m.content) for m in llm.requests[0] if m.role.value == "user")
     assert world.leaks(user, world.skills, first, said) == []
     assert ("birch-two" in first.replace(said, "")) is (1 in SHOWN[user])
+
+
+def skilled_agent(cue: SkillCue) -> tuple[StrictLlm, Any]:
+    llm = StrictLlm()
+    return llm, with_skills(FunctionAgent(llm=llm), cue)
+
+
+async def test_one_llamaindex_agent_goes_by_the_store_of_each_run(cue, world):
+    shared = skilled_agent(cue)
+    for user in TENANTS:
+        await llama_turn(cue, world, user, shared)
 
 
 async def test_a_llamaindex_run_sees_what_its_store_allows(cue, world):
