@@ -440,6 +440,18 @@ def test_a_refined_skill_has_the_flags_and_the_tools_of_what_it_was_made_of(skil
         assert cue.tools().load(skill.id).data["allowed_tools"] == list(skill.allowed_tools)
 
 
+def test_a_refined_skill_is_not_pushed_where_a_parent_is_not_for_the_model(skills: Path) -> None:
+    cue, _ = open_cue(skills, good_script())
+    with cue:
+        found = cue.lookup(TASK, mode="refine").hits[0].skill
+        assert found.pushable
+        path = skills / "workbook-merge" / "SKILL.md"
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("\n---\n", "\ndisable-model-invocation: true\n---\n", 1))
+        cue.refresh()
+        assert not cue.load(found.id).skill.pushable
+
+
 def test_what_was_only_read_counts_for_policies_and_trust_too(tmp_path: Path) -> None:
     good = write_skills(tmp_path / "good")
     odd = tmp_path / "odd" / "odd-pdf"
