@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +374,27 @@ def test_advice_from_memory_names_no_candidate_that_is_hidden_now(garden, more):
         cue.list(run_context={"tenant": number})
     again = cue.advise(asked, **tenant)
     assert again.hits and left not in str((again.hits, again.rejected, again.turn.visible_skills))
+
+
+def test_the_id_of_a_copy_does_not_lead_to_a_hidden_skill():
+    skill = Skill("plan@one", "plan", "The plan.", body="Falcon.", content_hash="same")
+    sources = [StaticSource(n, [replace(skill, id=f"plan@{n}")]) for n in ("one", "two")]
+    for hidden in ((), ("plan",)):
+        with SkillCue(sources, mode="bm25", plugins=[Policy(*hidden)]) as cue:
+            assert len(cue.snapshot().skills) == 1
+            answer = cue.tools().load("plan@two")
+            assert (answer.error, "Falcon" in answer.text) == (bool(hidden), not hidden)
+
+
+def test_a_turn_does_not_name_what_others_loaded_in_its_thread(garden):
+    cue = SkillCue(garden, mode="bm25", plugins=[Policy()])
+    loaded = {"role": "tool", "tool_call_id": "c1", "content": cue.tools().load(NAME).text}
+    call = {"id": "c1", "type": "function", "function": {"name": "skill_load", "arguments": "{}"}}
+    asks = {"role": "assistant", "content": "", "tool_calls": [call]}
+    thread = [*say(COMPOST), asks, loaded, {"role": "assistant", "content": "Done."}, *say("Why?")]
+    for hide in ([], [NAME]):
+        turn = cue.advise(thread, run_context={"hide": hide}).turn
+        assert (ID in turn.visible_skills) is not bool(hide)
 
 
 def test_a_bare_name_is_shown_where_what_else_has_it_is_hidden(tmp_path):

@@ -235,6 +235,8 @@ SHOWN = (
     named(3, "long-way", "shortcut"),
     named(4, "quick-path", "quick-way"),
     named(5, "R&D"),
+    named(6, "loud-one", "Quick"),
+    named(7, "soft-one", "quick"),
 )
 HIDDEN = (
     *(named(n, f"report-{n}") for n in range(10, 30)),
@@ -244,14 +246,24 @@ HIDDEN = (
     named(104, "secret-path", "Quick Way"),
     named(105, "R<D"),
     named(106, "same name", "shortcut"),
+    named(107, "secret-one", "Quick"),
 )
 
 
 def asked_by_name(cue: SkillCue) -> dict[str, object]:
     """What all the ways to speak of names come to."""
     tools = cue.tools()
-    names = [name for skill in (*SHOWN[-6:], *HIDDEN[-8:]) for name in (skill.name, skill.id)]
-    names += ["shortcut", "SHORTCUT", "backdoor", "QUICK_WAY", "quick way", "SAME_NAME", "TWIN"]
+    names = [name for skill in (*SHOWN[-8:], *HIDDEN[-9:]) for name in (skill.name, skill.id)]
+    names += [
+        "Quick",
+        "shortcut",
+        "SHORTCUT",
+        "backdoor",
+        "QUICK_WAY",
+        "quick way",
+        "SAME_NAME",
+        "TWIN",
+    ]
     names += ["report-1", "report-19x", "report-2", "report-9", "report-10@f1", "secret", "r d"]
     names += ["R&amp;D", "R&lt;D", "`R<D`", "'report-12'", '"twin"', "<script>", " Report_11 "]
     found: dict[str, object] = {}
@@ -290,6 +302,6 @@ def test_what_is_hidden_leaves_no_trace_among_names(first):
         assert asked_by_name(hiding) == expected
         seen = asked_by_name(open_to_all)
     ways = ["list 1", "list 2", "lookup 0", "more 60", "load report-19x", "load shortcut"]
-    ways += ["load QUICK_WAY", "load backdoor", "use report-28", "load `R<D`"]
+    ways += ["load QUICK_WAY", "load Quick", "load backdoor", "use report-28", "load `R<D`"]
     ways += ["load twin", "load SAME_NAME"] if first == "hidden" else []
     assert [way for way in ways if seen[way] == expected[way]] == []
