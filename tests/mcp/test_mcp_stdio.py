@@ -143,7 +143,9 @@ def test_a_client_that_reads_no_more_ends_it_without_a_word(example_skills):
         wire.process.stdout.close()
         request = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/list"})
         with contextlib.suppress(BrokenPipeError):
-            while wire.process.poll() is None:  # it waits for a line, whatever became of its answers
+            while (
+                wire.process.poll() is None
+            ):  # it waits for a line, whatever became of its answers
                 wire.process.stdin.write(f"{request}\n")
                 wire.process.stdin.flush()
                 time.sleep(0.1)
