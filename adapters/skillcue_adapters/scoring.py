@@ -94,7 +94,7 @@ class ScoringRetriever(ABC):
         # Sums over the library and ties must not depend on the order skills arrive in.
         before = () if previous is None else previous.skills
         self.skills: tuple[Skill, ...]
-        self.skills, self.origin = line_up(before, library.skills)
+        self.skills, self.origin = line_up(before, tuple(library.skills))
         self._ranking_fingerprint = fingerprint(identity, self.generation)
         self._masks = SkillMasks(self.skills)
         self._fallback = fallback

@@ -8,7 +8,7 @@ pays nothing for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -370,11 +370,25 @@ class Library:
 
     Attributes:
         generation: Changes whenever any skill changes; part of every cache key.
-        skills: Searchable skills, sorted by id.
+        skills: Searchable skills, sorted by id. Of a library in an index each walk over them reads
+            the index in batches; nothing may need all of them to answer one query.
+        index: The `skillcue_hooks.skill_index.SkillIndex` that holds them, where they are not in
+            memory: retrievers ask it for candidates.
+        tenants: Whose skills of the index they are.
     """
 
     generation: str
-    skills: tuple[Skill, ...]
+    skills: Sequence[Skill]
+    index: Any = field(default=None, compare=False, repr=False)
+    tenants: tuple[str, ...] = ()
+
+    def get(self, ids: Sequence[str]) -> Mapping[str, Skill]:
+        """Its skills by id; ids that it does not have are left out."""
+        if self.index is not None:
+            found: Mapping[str, Skill] = self.index.fetch(ids, self.tenants)
+            return {i: skill for i, skill in found.items() if skill.searchable}
+        wanted = set(ids)
+        return {skill.id: skill for skill in self.skills if skill.id in wanted}
 
 
 @dataclass(frozen=True, slots=True)

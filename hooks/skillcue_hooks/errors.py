@@ -12,6 +12,7 @@
     │   └── StrictLibraryError                `strict=True` and a skill file is not clean
     ├── MissingExtraError (ImportError)       an optional dependency is not installed
     ├── LanguageModelError (RuntimeError)     a model gave no answer; modes fall back
+    ├── IndexUnavailableError (ConnectionError)  a shared index cannot be reached
     └── SkillLookupError (LookupError)        pull: the name or file does not resolve
         ├── SkillNotFoundError
         ├── AmbiguousNameError
@@ -28,6 +29,7 @@ __all__ = [
     "AmbiguousNameError",
     "AttachError",
     "ConfigurationError",
+    "IndexUnavailableError",
     "LanguageModelError",
     "LibraryNotFoundError",
     "MissingExtraError",
@@ -150,6 +152,10 @@ class MissingExtraError(SkillcueError, ImportError):
 
 class LanguageModelError(SkillcueError, RuntimeError):
     """A language model gave no answer: out of reach, refused, too late, or over a budget."""
+
+
+class IndexUnavailableError(SkillcueError, ConnectionError):
+    """A shared index cannot be reached, or did not answer in time."""
 
 
 class SkillLookupError(SkillcueError, LookupError):
