@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.index_libraries import CountingEncoder, build_retriever, make_skills
 
-from skillcue_adapters import encoding
+from skillcue_adapters import batched_work
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_hooks.contracts import Query
 from skillcue_hooks.errors import ConfigurationError
@@ -126,7 +126,7 @@ def test_what_failed_is_tried_again(count: int, monkeypatch: pytest.MonkeyPatch)
     assert answer.hits
     server.down = False
     assert made.search(QUERY).degraded == "encoding failed: ConnectionError"  # not again at once
-    monkeypatch.setattr(encoding, "RETRY_S", 0.0)
+    monkeypatch.setattr(batched_work, "RETRY_S", 0.0)
     made.search(QUERY)
     assert made.wait_ready(60)
     assert made.search(QUERY).degraded is None
