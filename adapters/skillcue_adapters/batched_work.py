@@ -144,14 +144,18 @@ class BatchedWork(ABC, Generic[T]):
         with self._retrying:
             if self._failure is None or self._stopped:
                 return
-            self._failure = None
-            self._done = threading.Event()
-            self._start()
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """For whoever holds `_retrying`."""
+        self._failure = None
+        self._done = threading.Event()
+        self._start()
 
     def _guarded(self, done: threading.Event) -> None:
         try:
             self._work()
-        except (Exception, SystemExit) as error:  # an encoder may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001  an encoder may raise anything
             if not is_ending():
                 self._log.exception("%s failed; answers are lexical", self._doing)
             self._failed()

@@ -25,6 +25,7 @@ from skillcue_adapters.semantic_retriever import SemanticRetriever, SemanticSett
 from skillcue_adapters.settings import read_settings
 from skillcue_adapters.stages import semantic_inputs
 from skillcue_adapters.text_plan import TextPlan
+from skillcue_adapters.vector_stores.retriever import StoreRetriever, build_over_store
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.protocols import Encoder, Retriever
 
@@ -91,16 +92,19 @@ class DenseRetriever(SemanticRetriever[SemanticIndex]):
         return Scored(scores, np.full(len(own), bool(vector.any())), signals)
 
 
-def build(library: Library, context: RetrieverContext) -> DenseRetriever:
+def build(library: Library, context: RetrieverContext) -> DenseRetriever | StoreRetriever:
     """Factory of mode ``dense``.
 
-    Settings are those of `SemanticSettings`, and ``encoder``: a spec or an object.
+    Settings are those of `SemanticSettings`, and ``encoder``: a spec or an object. Where the user
+    gave a vector store, see `skillcue_adapters.vector_stores.retriever`.
 
     Raises:
         UnknownSettingError: `context.settings` holds another name.
         ConfigurationError: A setting is out of range, or the encoder cannot be opened.
         MissingExtraError: The encoder needs a package that is not installed.
     """
+    if context.defaults.get("vectors") is not None:
+        return build_over_store(context.defaults["vectors"], library, context)
     encoder, given = semantic_inputs(context)
     settings = read_settings(SemanticSettings, given, context.mode, others=("encoder",))
     return DenseRetriever(

@@ -38,7 +38,7 @@ from skillcue_adapters.expand_prompt import PROMPT_VERSION, SYSTEM, prompt_data,
 from skillcue_adapters.recent_failures import RecentFailures
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import number, read_settings
-from skillcue_adapters.stages import innermost
+from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Scope, Skill
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
@@ -306,7 +306,7 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
         MissingExtraError: The base needs a package that is not installed.
     """
     given = dict(context.settings)
-    base = given.pop("base", DEFAULT_BASE)
+    base = given.pop("base", default_base(context))
     settings = read_settings(ExpandSettings, given, context.mode, others=("base",))
     model = context.language_model
     if model is None:
@@ -317,7 +317,7 @@ def build(library: Library, context: RetrieverContext) -> ExpandRetriever:
     if not isinstance(base, str) or base == context.mode:
         raise ConfigurationError(
             f"Mode {context.mode!r} cannot have {base!r} as its base.",
-            f"Name another mode (default {DEFAULT_BASE!r}).",
+            f"Name another mode (default {default_base(context)!r}).",
         )
     ranks = context.retriever(base)
     before = context.previous if isinstance(context.previous, ExpandRetriever) else None

@@ -3,7 +3,8 @@
 ``score = sum over both of 1 / (k + rank)`` for the best `depth` skills of each (reciprocal rank
 fusion, Cormack, Clarke and Buettcher 2009). Skills that are in neither list follow in the order
 of their similarity, with scores of at most 1e-6, so that paging goes on to the end of the
-library. As in mode ``dense``, every skill matches.
+library. As in mode ``dense``, every skill matches. With ``SkillCue(vectors=...)`` the semantic list is
+what the store gave; what it was not asked for does not match.
 
 Settings of the two modes are settings of theirs, and so is what they make of the context.
 """
@@ -21,6 +22,7 @@ from skillcue_adapters.normalization import min_max, spread
 from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, ScoringRetriever
 from skillcue_adapters.settings import number, read_settings
 from skillcue_adapters.stages import bm25_stage, innermost
+from skillcue_adapters.vector_stores.retriever import StoreRetriever
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.fingerprint import fingerprint
 
@@ -64,7 +66,7 @@ class HybridRetriever(ScoringRetriever):
         self,
         library: Library,
         bm25: Bm25Retriever,
-        dense: DenseRetriever,
+        dense: DenseRetriever | StoreRetriever,
         settings: HybridSettings,
         mode: str = "hybrid",
     ) -> None:
@@ -117,6 +119,6 @@ def build(library: Library, context: RetrieverContext) -> HybridRetriever:
     """
     settings = read_settings(HybridSettings, context.settings, context.mode)
     dense = innermost(context.retriever("dense"))
-    if not isinstance(dense, DenseRetriever):  # a plugin's, under the same name
+    if not isinstance(dense, DenseRetriever | StoreRetriever):  # a plugin's, under the same name
         dense = build_dense(library, replace(context, mode="dense", settings={}, previous=None))
     return HybridRetriever(library, bm25_stage(library, context), dense, settings, context.mode)

@@ -59,6 +59,7 @@ from skillcue_adapters.similarity import dots
 from skillcue_adapters.stages import bm25_stage, semantic_inputs
 from skillcue_adapters.text_plan import TextPlan
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
+from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.protocols import Encoder
 
 __all__ = ["SkillSightRetriever", "SkillSightSettings", "build"]
@@ -319,9 +320,15 @@ def build(library: Library, context: RetrieverContext) -> SkillSightRetriever:
 
     Raises:
         UnknownSettingError: `context.settings` holds another name.
-        ConfigurationError: A setting is out of range, or the encoder cannot be opened.
+        ConfigurationError: A setting is out of range, the encoder cannot be opened, or the
+            vectors are in a store of the user.
         MissingExtraError: The encoder needs a package that is not installed.
     """
+    if context.defaults.get("vectors") is not None:
+        raise ConfigurationError(
+            f"Mode {context.mode!r} needs all vectors at hand, and a vector store keeps them.",
+            'Use mode="hybrid" with vectors=, or leave vectors= out.',
+        )
     encoder, given = semantic_inputs(context)
     settings = read_settings(SkillSightSettings, given, context.mode, others=("encoder",))
     return SkillSightRetriever(

@@ -10,7 +10,7 @@ from skillcue_adapters.bm25 import build as build_bm25
 from skillcue_hooks.contracts import Library, RetrieverContext
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["bm25_stage", "innermost", "semantic_inputs"]
+__all__ = ["bm25_stage", "default_base", "innermost", "semantic_inputs"]
 
 DEFAULT_ENCODER = "minilm"
 """Used where whoever builds the retriever opens no encoders."""
@@ -33,6 +33,11 @@ def bm25_stage(library: Library, context: RetrieverContext) -> Bm25Retriever:
     if isinstance(found, Bm25Retriever):
         return found
     return build_bm25(library, RetrieverContext("bm25", {}, None, context.retriever))
+
+
+def default_base(context: RetrieverContext) -> str:
+    """The mode that others build on where their settings name none."""
+    return "skillsight" if context.defaults.get("vectors") is None else "hybrid"
 
 
 def semantic_inputs(context: RetrieverContext) -> tuple[Encoder, dict[str, Any]]:

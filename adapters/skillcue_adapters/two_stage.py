@@ -41,7 +41,7 @@ from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_adapters.rerankers.texts import pair_query, pair_text
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import choice, number, read_settings
-from skillcue_adapters.stages import innermost
+from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Skill
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
@@ -52,7 +52,6 @@ __all__ = ["TwoStageRetriever", "TwoStageSettings", "blended", "build"]
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
 
-DEFAULT_FIRST = "skillsight"
 
 Floats = npt.NDArray[np.float64]
 
@@ -270,7 +269,7 @@ def build(library: Library, context: RetrieverContext) -> TwoStageRetriever:
         MissingExtraError: A stage needs a package that is not installed.
     """
     given = dict(context.settings)
-    first = given.pop("first", DEFAULT_FIRST)
+    first = given.pop("first", default_base(context))
     spec = given.pop("cross_encoder", None)
     others = ("first", "cross_encoder")
     settings = read_settings(TwoStageSettings, given, context.mode, others=others)
@@ -284,7 +283,7 @@ def build(library: Library, context: RetrieverContext) -> TwoStageRetriever:
     if not isinstance(first, str) or first == context.mode:
         raise ConfigurationError(
             f"Mode {context.mode!r} cannot have {first!r} as its first stage.",
-            f"Name another mode (default {DEFAULT_FIRST!r}).",
+            f"Name another mode (default {default_base(context)!r}).",
         )
     scorer = _scorer(spec, context.previous)
     return TwoStageRetriever(

@@ -44,6 +44,7 @@ from skillcue_hooks.contracts import (
     Trust,
     Turn,
 )
+from skillcue_hooks.dense_leg import DenseLeg
 from skillcue_hooks.errors import (
     AttachError,
     ConfigurationError,
@@ -66,6 +67,9 @@ __all__ = ["DEFAULT_MODE", "SkillCue"]
 
 DEFAULT_MODE = "skillsight"
 
+MODE_OVER_STORES = "hybrid"
+"""The default mode with ``vectors=``: a store gives a list, not the vectors that others need."""
+
 log = logging.getLogger("skillcue")
 
 
@@ -80,10 +84,13 @@ class SkillCue:
         sources: A folder of skills, a skill's own folder, or several of them, earlier ones
             taking precedence; also texts that name a git repository, an archive, a database or an
             MCP server, texts that a plugin opens, and `SkillSource` objects.
-        mode: Default retrieval mode.
+        mode: Default retrieval mode; None is ``skillsight``, and ``hybrid`` with `vectors`.
         encoder: Turns text into vectors: ``minilm``, ``static``, ``onnx:/path``,
             ``st:model-or-path``, a scheme of a plugin, or an `Encoder`, a LangChain ``Embeddings``
             or a LlamaIndex ``BaseEmbedding``. Nothing is downloaded.
+        vectors: A vector store of yours in place of an encoder: it embeds, keeps and searches
+            the vectors, and all else stays here. See `skillcue.langchain.from_vectorstore`,
+            `skillcue.llamaindex.from_llamaindex` and `skillcue.langgraph.from_store`.
         bodies: ``lexical`` searches bodies by their words; ``all`` also encodes them in chunks,
             about nine a skill, which takes that much longer.
         cross_encoder: Reads query and skill together, for mode ``two_stage``: ``onnx:/path``,
@@ -134,8 +141,9 @@ class SkillCue:
         self,
         sources: SourceSpec | Iterable[SourceSpec],
         *,
-        mode: str = DEFAULT_MODE,
+        mode: str | None = None,
         encoder: Any = DEFAULT_ENCODER,
+        vectors: DenseLeg | None = None,
         bodies: Literal["lexical", "all"] = "lexical",
         cross_encoder: Any = None,
         cache: CacheSpec = None,
@@ -168,6 +176,8 @@ class SkillCue:
         if not isinstance(shadow, bool):
             raise ConfigurationError(f"shadow is {shadow!r}.", "Use True or False.")
         _check_types(push, modes, plugins, block_plugins)
+        if vectors is not None:
+            _check_vectors(vectors, mode, encoder, bodies)
         self._language_model = _language_model(llm, prices)
         self.push = push or PushSettings()
         self.shadow = shadow
@@ -178,7 +188,8 @@ class SkillCue:
         recording = {name: observer for name, observer in watching.items() if observer}
         self.plugins = build_manager({**builtin.plugins(), **recording}, plugins, block_plugins)
         self.nudge = nudge
-        self.default_mode = mode
+        standard = DEFAULT_MODE if vectors is None else MODE_OVER_STORES
+        self.default_mode = mode = standard if mode is None else mode
         self._strict = strict
         store, cache_dir = open_cache(cache)
         encoders = EncoderPool(registered_factories(self.plugins, "encoder"), encoder)
@@ -188,11 +199,11 @@ class SkillCue:
             store,
             cache_dir,
             encoders.open,
-            {"bodies": bodies, "cross_encoder": cross_encoder},
+            {"bodies": bodies, "cross_encoder": cross_encoder, "vectors": vectors},
             self._language_model,
         )
         self._engine.check_mode(mode)
-        if mode != DEFAULT_MODE:
+        if mode != standard:
             self._engine.check_language_model(mode)
         self._fits = GateFits(cache_dir)
         self._composed = ComposedSkills(cache_dir, self._assess)
@@ -681,6 +692,29 @@ def _check_text(argument: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ConfigurationError(
             f"{argument} is a {type(value).__name__}.", f"Pass `{argument}` as text."
+        )
+
+
+def _check_vectors(vectors: object, mode: str | None, encoder: object, bodies: str) -> None:
+    if not isinstance(vectors, DenseLeg):
+        raise ConfigurationError(
+            f"vectors is a {type(vectors).__name__}.",
+            "Wrap the store: skillcue.langchain.from_vectorstore(store), "
+            "skillcue.llamaindex.from_llamaindex(index) or skillcue.langgraph.from_store(store).",
+        )
+    if mode == DEFAULT_MODE:
+        raise ConfigurationError(
+            f"Mode {mode!r} needs all vectors at hand, and a vector store keeps them.",
+            f'Leave mode out, or name another: mode="{MODE_OVER_STORES}".',
+        )
+    if encoder != DEFAULT_ENCODER:
+        raise ConfigurationError(
+            "encoder and vectors are both given.", "The store embeds: leave encoder out."
+        )
+    if bodies != "lexical":
+        raise ConfigurationError(
+            f"bodies is {bodies!r}, and vectors are in a store.",
+            'It holds one vector a skill: leave bodies at "lexical".',
         )
 
 

@@ -33,13 +33,14 @@ from skillcue.langgraph_state import (
     stripped_output,
     with_messages,
 )
+from skillcue.langgraph_vectors import from_store
 from skillcue.placement import Placement, own_advice_message, place
 from skillcue.push.advisor import Plan
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
 
-__all__ = ["SkillAdvisor", "skill_tools"]
+__all__ = ["SkillAdvisor", "from_store", "skill_tools"]
 
 ADVICE_KEY = "skillcue_advice"
 """Private channel with the newest decision: seen in ``stream_mode="updates"``, never stored."""

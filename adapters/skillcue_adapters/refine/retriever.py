@@ -31,7 +31,7 @@ from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import RefinedStore, Refinement
 from skillcue_adapters.refine.subagent import Watch, refine_task
 from skillcue_adapters.settings import read_settings
-from skillcue_adapters.stages import innermost
+from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext, Skill
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
@@ -42,8 +42,6 @@ __all__ = ["RefineRetriever", "build"]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same refinement gives other rankings."""
-
-DEFAULT_BASE = "skillsight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +197,12 @@ def build(library: Library, context: RetrieverContext) -> RefineRetriever:
         ConfigurationError: A setting is out of range, or there is no language model.
     """
     given = dict(context.settings)
-    base = given.pop("base", DEFAULT_BASE)
+    base = given.pop("base", default_base(context))
     settings = read_settings(RefineSettings, given, context.mode, others=("base",))
     if not isinstance(base, str) or base == context.mode:
         raise ConfigurationError(
             f"Mode {context.mode!r} cannot have {base!r} as its base.",
-            f"Name another mode (default {DEFAULT_BASE!r}).",
+            f"Name another mode (default {default_base(context)!r}).",
         )
     if context.language_model is None:
         raise ConfigurationError(

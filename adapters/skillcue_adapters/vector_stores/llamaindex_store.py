@@ -61,9 +61,7 @@ class LlamaIndexLeg(StoreLeg):
             similarity_top_k=count, filters=own if filtered else None
         )
         return [
-            Found(
-                found.node.metadata.get(ID), found.node.metadata.get(TENANT), found.score or 0.0
-            )
+            Found(found.node.metadata.get(ID), found.node.metadata.get(TENANT), found.score or 0.0)
             for found in retriever.retrieve(text)
         ]
 

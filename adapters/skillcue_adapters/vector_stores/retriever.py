@@ -1,0 +1,231 @@
+"""Mode ``dense`` over a vector store of the user: the store says what is similar.
+
+What matches is what the store was asked for, at least `depth` texts, and more where filters or a
+policy hide some of them. Skills rank in the store's order: ``score = 1 / (60 + rank) +
+context_weight / (60 + rank of the context)``, for scores of two searches of an unknown store cannot
+be added up. Skills with the same text tie.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skillcue_adapters.scoring import (
+    EncodingProgress,
+    Pending,
+    Scored,
+    ScoringRetriever,
+    says_something,
+)
+from skillcue_adapters.settings import number, read_settings
+from skillcue_adapters.text_plan import DEAD_TEXTS, TextPlan, follow_plan
+from skillcue_adapters.vector_stores.ledger import Ledger, open_ledger
+from skillcue_adapters.vector_stores.sync import StoredTexts, StoreSync, SyncLimits, text_keys
+from skillcue_hooks.contracts import Library, Query, RetrieverContext
+from skillcue_hooks.dense_leg import DenseLeg
+from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.protocols import Retriever
+
+__all__ = ["StoreRetriever", "VectorStoreSettings", "build_over_store"]
+
+VERSION = 1
+"""Part of the fingerprint; raised whenever the same settings give other scores."""
+
+RANK_OFFSET = 60
+"""How little the first ranks differ, as in mode ``hybrid``."""
+
+GROWTH = 4
+"""Where too few of what the store gave may be shown, it is asked for so many times as many."""
+
+REST_S = 5.0
+"""A store that failed is left alone for so long, seconds: its time limit may be long."""
+
+log = logging.getLogger("skillcue.vectors")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStoreSettings:
+    """Settings of mode ``dense`` with ``SkillCue(vectors=...)``.
+
+    Attributes:
+        context_weight: Weight of `Query.context`, 0 to 10; 0 saves a search of the store.
+        depth: Texts that the store is asked for at least.
+        inline_texts: Up to so many new texts are waited for; more are stored in the background,
+            and until they are, answers are lexical and marked as degraded.
+        inline_ms: Milliseconds that they are waited for.
+        batch_texts: Texts that are stored at a time.
+    """
+
+    context_weight: float = number(0.5, 0.0, 10.0)
+    depth: int = number(100, 1, 10_000)
+    inline_texts: int = number(512, 0, 10_000_000)
+    inline_ms: int = number(5_000, 0, 3_600_000)
+    batch_texts: int = number(64, 1, 100_000)
+
+
+class StoreRetriever(ScoringRetriever):
+    """See the module. Hits carry the signal ``semantic``: the store's own score.
+
+    Args:
+        library: What is stored.
+        leg: Where.
+        ledger: What is known to be there.
+        settings: Settings of the mode.
+        previous: The retriever of the generation before.
+        fallback: Gives the retriever that answers while the store cannot.
+        mode: Name it is registered under.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        leg: DenseLeg,
+        ledger: Ledger,
+        settings: VectorStoreSettings,
+        previous: StoreRetriever | None,
+        fallback: Callable[[], Retriever],
+        mode: str = "dense",
+    ) -> None:
+        identity = fingerprint("dense over a store", VERSION, leg.fingerprint, asdict(settings))
+        super().__init__(identity, library, mode, fallback, previous)
+        self.settings = settings
+        self._leg = leg
+        self._failure = ""
+        self._failed_at = -REST_S
+        self._sync: StoreSync | None = None
+        if self.skills:
+            self._sync = self._synchronize(leg, ledger, previous)
+
+    def score(self, query: Query) -> Scored | Pending:
+        """See `ScoringRetriever.score`."""
+        if self._sync is None:
+            raise LookupError("the empty library has no scores")
+        stored = self._sync.result
+        if stored is None:
+            return Pending(self._sync.pending)
+        if stored.revision != self._leg.revision:
+            self._sync.check_again()
+            return Pending("the vector store has changed and is being checked")
+        if time.monotonic() - self._failed_at < REST_S:
+            return Pending(self._failure)
+        try:
+            return self._score(query, stored) or self._nothing_found(self._sync)
+        except Exception as error:  # a store may raise anything
+            log.warning("the vector store failed; answers are lexical", exc_info=error)
+            # The message may hold a key or a page of HTML, and a model reads this.
+            return self._failed(f"the vector store failed: {type(error).__name__}")
+
+    @property
+    def progress(self) -> EncodingProgress:
+        """See `ScoringRetriever.progress`."""
+        return EncodingProgress() if self._sync is None else self._sync.progress
+
+    def wait_ready(self, timeout: float | None = None) -> bool:
+        """See `ScoringRetriever.wait_ready`."""
+        return self._sync is None or self._sync.wait(timeout)
+
+    def close(self) -> None:
+        """Stop storing; what is stored is kept."""
+        if self._sync is not None:
+            self._sync.stop()
+
+    def _score(self, query: Query, stored: StoredTexts) -> Scored | None:
+        found = self._search(query, stored)
+        scores = np.zeros(len(self.skills))
+        similar: dict[int, float] = {}
+        for rank, (text_id, similarity) in enumerate(found, start=1):
+            for position in stored.skills.get(text_id, ()):
+                scores[position] = 1.0 / (RANK_OFFSET + rank)
+                similar[position] = similarity
+        matched = scores > 0.0
+        weight = self.settings.context_weight
+        if found and weight and says_something(query.context):
+            context = self._leg.search(query.context, len(found))
+            for rank, (text_id, _) in enumerate(context, start=1):
+                positions = stored.skills.get(text_id, [])
+                scores[positions] += weight / (RANK_OFFSET + rank)
+            scores[~matched] = 0.0
+
+        def signals(position: int) -> Mapping[str, float]:
+            return {"semantic": similar[position]} if position in similar else {}
+
+        return Scored(scores, matched, signals) if similar else None
+
+    def _search(self, query: Query, stored: StoredTexts) -> Sequence[tuple[str, float]]:
+        """The best texts, so many that enough of the skills that have one may be shown."""
+        allowed = self._masks.of(query)
+        wanted = query.offset + query.k
+        count = max(self.settings.depth, wanted)
+        while True:
+            count = min(count, len(stored.skills))
+            found = self._leg.search(query.text, count)
+            if count == len(stored.skills) or len(found) < count:
+                return found
+            if _shown(found, stored, allowed) >= wanted:
+                return found
+            count *= GROWTH
+
+    def _nothing_found(self, sync: StoreSync) -> Pending:
+        """Of texts that are all there some are always the most similar."""
+        log.warning("the vector store finds nothing of what was stored in it; it is checked")
+        sync.check_again()
+        return self._failed("the vector store finds nothing")
+
+    def _failed(self, reason: str) -> Pending:
+        self._failure = reason
+        self._failed_at = time.monotonic()
+        return Pending(reason)
+
+    def _synchronize(
+        self, leg: DenseLeg, ledger: Ledger, previous: StoreRetriever | None
+    ) -> StoreSync:
+        alike = previous is not None and previous.fingerprint == self.fingerprint
+        before = previous._reusable() if previous is not None and alike else None
+        origin = self.origin if before is not None else np.full(len(self.skills), -1)
+        new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
+        plan = None if before is None else before.plan
+
+        def make_plan() -> TextPlan:
+            return follow_plan(plan, origin, new, None, lambda texts: text_keys(leg, texts))
+
+        settings = self.settings
+        limits = SyncLimits(settings.inline_texts, settings.inline_ms / 1000, settings.batch_texts)
+        return StoreSync(make_plan, self.skills, leg, ledger, before, limits)
+
+    def _reusable(self) -> StoredTexts | None:
+        """The texts for the next generation; None where most belong to skills that are gone."""
+        stored = None if self._sync is None else self._sync.result
+        if stored is None or len(stored.plan.keys) > 2 * len(stored.skills) + DEAD_TEXTS:
+            return None
+        return stored
+
+
+def build_over_store(leg: DenseLeg, library: Library, context: RetrieverContext) -> StoreRetriever:
+    """Factory of mode ``dense`` where the user gave a vector store.
+
+    Raises:
+        UnknownSettingError: `context.settings` holds a name that `VectorStoreSettings` has not.
+        ConfigurationError: A setting is out of range.
+    """
+    return StoreRetriever(
+        library,
+        leg,
+        open_ledger(leg, context.cache_dir),
+        read_settings(VectorStoreSettings, context.settings, context.mode),
+        context.previous if isinstance(context.previous, StoreRetriever) else None,
+        lambda: context.retriever("bm25"),
+        context.mode,
+    )
+
+
+def _shown(
+    found: Sequence[tuple[str, float]], stored: StoredTexts, allowed: npt.NDArray[np.bool_] | None
+) -> int:
+    positions = [position for i, _ in found for position in stored.skills.get(i, ())]
+    return len(positions) if allowed is None else int(np.count_nonzero(allowed[positions]))
