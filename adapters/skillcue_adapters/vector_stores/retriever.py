@@ -9,6 +9,7 @@ be added up. Skills with the same text tie.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -43,8 +44,14 @@ RANK_OFFSET = 60
 GROWTH = 4
 """Where too few of what the store gave may be shown, it is asked for so many times as many."""
 
+SLOW_S = 0.5
+"""A failure that took so long, seconds, is one of the store and not of the query."""
+
 REST_S = 5.0
-"""A store that failed is left alone for so long, seconds: its time limit may be long."""
+"""After such a failure the store is left alone for so long, seconds."""
+
+LOGGED_S = 60.0
+"""Of the failures within so long, seconds, one is logged."""
 
 log = logging.getLogger("skillcue.vectors")
 
@@ -97,7 +104,7 @@ class StoreRetriever(ScoringRetriever):
         self.settings = settings
         self._leg = leg
         self._failure = ""
-        self._failed_at = -REST_S
+        self._rests_until = self._logged_at = -math.inf
         self._sync: StoreSync | None = None
         if self.skills:
             self._sync = self._synchronize(leg, ledger, previous)
@@ -112,14 +119,13 @@ class StoreRetriever(ScoringRetriever):
         if stored.revision != self._leg.revision:
             self._sync.check_again()
             return Pending("the vector store has changed and is being checked")
-        if time.monotonic() - self._failed_at < REST_S:
+        began = time.monotonic()
+        if began < self._rests_until:
             return Pending(self._failure)
         try:
             return self._score(query, stored) or self._nothing_found(self._sync)
-        except Exception as error:  # a store may raise anything
-            log.warning("the vector store failed; answers are lexical", exc_info=error)
-            # The message may hold a key or a page of HTML, and a model reads this.
-            return self._failed(f"the vector store failed: {type(error).__name__}")
+        except Exception as error:  # noqa: BLE001  a store may raise anything
+            return self._failed(error, began)
 
     @property
     def progress(self) -> EncodingProgress:
@@ -175,11 +181,20 @@ class StoreRetriever(ScoringRetriever):
         """Of texts that are all there some are always the most similar."""
         log.warning("the vector store finds nothing of what was stored in it; it is checked")
         sync.check_again()
-        return self._failed("the vector store finds nothing")
+        return self._resting("the vector store finds nothing")
 
-    def _failed(self, reason: str) -> Pending:
+    def _failed(self, error: Exception, began: float) -> Pending:
+        now = time.monotonic()
+        if now - self._logged_at >= LOGGED_S:
+            self._logged_at = now
+            log.warning("the vector store failed; answers are lexical", exc_info=error)
+        # The message may hold a key or a page of HTML, and a model reads this.
+        reason = f"the vector store failed: {type(error).__name__}"
+        return self._resting(reason) if now - began >= SLOW_S else Pending(reason)
+
+    def _resting(self, reason: str) -> Pending:
         self._failure = reason
-        self._failed_at = time.monotonic()
+        self._rests_until = time.monotonic() + REST_S
         return Pending(reason)
 
     def _synchronize(
