@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from skillcue.mode import skill_mode
 
 if TYPE_CHECKING:
+    from skillcue.caches import SharedCache
     from skillcue.facade import SkillCue
     from skillcue.library.limits import ReadLimits
     from skillcue.library.source import FolderSource, StaticSource
@@ -21,6 +22,7 @@ __all__ = [
     "JudgeSettings",
     "PushSettings",
     "ReadLimits",
+    "SharedCache",
     "SkillCue",
     "StaticSource",
     "__version__",
@@ -35,6 +37,7 @@ _LAZY = {
     "JudgeSettings": "skillcue.push.judge",
     "PushSettings": "skillcue.push.settings",
     "ReadLimits": "skillcue.library.limits",
+    "SharedCache": "skillcue.caches",
     "SkillCue": "skillcue.facade",
     "StaticSource": "skillcue.library.source",
 }

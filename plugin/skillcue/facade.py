@@ -97,7 +97,8 @@ class SkillCue:
             ``st:model-or-path``, ``lm:model-or-path``, a `PairScorer`, a LangChain document
             compressor or a LlamaIndex node postprocessor.
         cache: None caches rankings in memory; a folder adds a cache and an index on disk that
-            survive restarts; a `CacheStore` is used as it is; False caches nothing.
+            survive restarts; `SharedCache` adds a LangGraph ``BaseCache`` that machines share; a
+            `CacheStore` is used as it is; False caches nothing.
         trust: Trust level of the folders passed here. Untrusted skills are never pushed.
         wait: Read the library and complete the default index before returning. Without it a
             large library is encoded in the background, and answers are lexical until then.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from skillcue_adapters.caching.codec import decode_ranking, encode_ranking
 from skillcue_adapters.caching.keys import SCHEMA_VERSION, ranking_key
 from skillcue_adapters.caching.retriever import CachedRetriever
+from skillcue_adapters.caching.shared import SharedStore
 from skillcue_adapters.caching.stores import DiskStore, MemoryStore, TieredStore
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "CachedRetriever",
     "DiskStore",
     "MemoryStore",
+    "SharedStore",
     "TieredStore",
     "decode_ranking",
     "encode_ranking",
