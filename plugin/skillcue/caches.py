@@ -74,10 +74,11 @@ def open_cache(cache: CacheSpec) -> tuple[CacheStore | None, Path | None]:
         return _open_near(cache)
     if isinstance(cache, CacheStore):
         return cache, None
-    if _is_shared(cache):
-        cache = SharedCache(cache)
     if isinstance(cache, SharedCache):
         return _open_shared(cache)
+    shared: Any = cache
+    if _is_shared(shared):
+        return _open_shared(SharedCache(shared))
     raise ConfigurationError(
         f"cache is {cache!r}.", "Pass None, a folder, a CacheStore, a SharedCache or False."
     )

@@ -104,6 +104,7 @@ class StoreRetriever(ScoringRetriever):
         self.settings = settings
         self._leg = leg
         self._failure = ""
+        self._warned_of_few = False
         self._rests_until = self._logged_at = -math.inf
         self._sync: StoreSync | None = None
         if self.skills:
@@ -171,11 +172,24 @@ class StoreRetriever(ScoringRetriever):
         while True:
             count = min(count, len(stored.skills))
             found = self._leg.search(query.text, count)
-            if count == len(stored.skills) or len(found) < count:
+            if len(found) < count:
+                self._warn_of_few(len(found), count)
+                return found
+            if count == len(stored.skills):
                 return found
             if _shown(found, stored, allowed) >= wanted:
                 return found
             count *= GROWTH
+
+    def _warn_of_few(self, found: int, asked: int) -> None:
+        if found and not self._warned_of_few:
+            self._warned_of_few = True
+            log.warning(
+                "the vector store finds %d of %d texts that are in it; an approximate index that "
+                "is filtered looks at too few (pgvector: set hnsw.iterative_scan)",
+                found,
+                asked,
+            )
 
     def _nothing_found(self, sync: StoreSync) -> Pending:
         """Of texts that are all there some are always the most similar."""

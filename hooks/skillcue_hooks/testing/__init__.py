@@ -6,6 +6,7 @@ Needs pytest, which is why nothing else in skillcue imports it.
 from __future__ import annotations
 
 from skillcue_hooks.testing.conformance import RetrieverConformance
+from skillcue_hooks.testing.dense_leg import DenseLegConformance
 from skillcue_hooks.testing.fakes import (
     FakeEncoder,
     RaisingRetriever,
@@ -15,6 +16,7 @@ from skillcue_hooks.testing.fakes import (
 )
 
 __all__ = [
+    "DenseLegConformance",
     "FakeEncoder",
     "RaisingRetriever",
     "RetrieverConformance",
