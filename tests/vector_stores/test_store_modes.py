@@ -134,7 +134,6 @@ def test_push_decides_over_a_store(example_skills: Path, leg: DenseLeg) -> None:
         advice = cue.advise([{"role": "user", "content": "Please merge two PDF files."}])
         thanks = cue.advise([{"role": "user", "content": "Thanks, that is all for today!"}])
     assert advice.degraded is None
-    assert advice.gate["fitted"]
     assert [hit.skill.name for hit in advice.hits][:1] == ["pdf-merge-split"]
     assert thanks.decision == "abstain"
 
@@ -142,10 +141,11 @@ def test_push_decides_over_a_store(example_skills: Path, leg: DenseLeg) -> None:
 def test_the_context_changes_the_order(example_skills: Path, leg: DenseLeg) -> None:
     talk = "We bake bread with a starter of rye."
     with cue_of(example_skills, leg) as cue:
-        plain = ids(cue, "how long does it take", k=10, mode="dense")
-        told = ids(cue, "how long does it take", k=10, mode="dense", context=talk)
+        plain = ids(cue, "how long does it take", k=48, mode="dense")
+        told = ids(cue, "how long does it take", k=48, mode="dense", context=talk)
     bread = "sourdough-baking@home-garden/sourdough-baking"
-    assert told.index(bread) < (plain.index(bread) if bread in plain else 10)
+    assert told.index(bread) < plain.index(bread)
+    assert sorted(told) == sorted(plain)
 
 
 def test_skills_with_the_same_text_are_stored_once_and_tie_by_id(
@@ -407,7 +407,7 @@ def test_a_store_that_fails_slowly_is_left_alone(
 def test_what_does_not_go_with_a_store_is_said_at_once(
     example_skills: Path, leg: DenseLeg, settings: dict[str, Any]
 ) -> None:
-    with pytest.raises(ConfigurationError, match="(?i)leave"):
+    with pytest.raises(ConfigurationError, match=r"(?i)leave"):
         SkillCue(example_skills, vectors=leg, **settings)
 
 
@@ -424,9 +424,12 @@ def test_a_store_that_is_not_wrapped_names_the_cure(example_skills: Path, shop: 
 def test_an_unknown_setting_of_dense_names_those_there_are(
     example_skills: Path, leg: DenseLeg
 ) -> None:
-    with pytest.raises(UnknownSettingError):
-        with cue_of(example_skills, leg, modes={"dense": {"dept": 3}}):
-            pass
+    modes = {"dense": {"dept": 3}}
+    with (
+        cue_of(example_skills, leg, modes=modes, wait=False) as cue,
+        pytest.raises(UnknownSettingError, match="depth"),
+    ):
+        cue.lookup("merge two pdf files")
 
 
 def test_what_is_no_store_is_said() -> None:

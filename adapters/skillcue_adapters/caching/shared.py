@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,8 +56,8 @@ class SharedStore:
         self.ttl_s = ttl_s
         self.slow_s = slow_s
         self.retry_after_s = retry_after_s
-        self._cache = _TextOnly(cache)
-        self._kind = type(cache)
+        self._cache = _text_only(cache)
+        self._kept = cache  # some close their connection when they are collected
         self._pid = os.getpid()
         self._lock = ForkSafeLock()
         self._resting_until = -math.inf
@@ -81,8 +82,8 @@ class SharedStore:
         if began < self._resting_until or self._pid != os.getpid():
             return None
         try:
-            method: Callable[..., Any] = getattr(self._kind, operation)
-            found = method(self._cache, argument)
+            method: Callable[..., Any] = getattr(self._cache, operation)
+            found = method(argument)
         except Exception as error:  # noqa: BLE001  a client may raise anything
             self._rest(f"{type(error).__name__}: {error}")
             return None
@@ -97,25 +98,21 @@ class SharedStore:
             if now < self._resting_until:
                 return
             self._resting_until = now + self.retry_after_s
-        name = self._kind.__name__
+        name = type(self._kept).__name__
         log.warning("%s is not used for %g s: %s", name, self.retry_after_s, reason)
 
 
-class _TextOnly:
-    """Stands in for a cache in its own methods: everything is the cache's but the serializer."""
+def _text_only(cache: Any) -> Any:
+    """A second object of the cache's class with the same state, but for the serializer.
 
-    def __init__(self, cache: Any) -> None:
-        object.__setattr__(self, "_inner", cache)
-
-    @property
-    def serde(self) -> type[_TextSerializer]:
-        return _TextSerializer
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._inner, name, value)
+    The cache itself goes on with its own, for whoever else uses it.
+    """
+    kind = type(cache)
+    own = {"serde": property(lambda _: _TextSerializer), "__del__": lambda _: None}
+    made = types.new_class(kind.__name__, (kind,), {}, lambda body: body.update(own))
+    twin: Any = object.__new__(made)
+    twin.__dict__ = cache.__dict__  # shared, not copied
+    return twin
 
 
 class _TextSerializer:
