@@ -96,9 +96,14 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     (
         "skillcue_adapters.caching",
         "Caches, for `SkillCue(cache=...)`.",
-        ("DiskStore", "MemoryStore", "TieredStore"),
+        ("DiskStore", "MemoryStore", "SharedStore", "TieredStore"),
     ),
     ("skillcue_hooks", "The contract that plugins build on: records, roles and markers.", ()),
+    (
+        "skillcue_hooks.dense_leg",
+        "What `SkillCue(vectors=...)` takes: [Your vector store](../how-to/use-your-vector-store.md).",
+        (),
+    ),
     ("skillcue_hooks.testing", "For tests of plugins; needs pytest.", ()),
 ]
 """Module, what it is for, and which of its names are public where not all of them are."""

@@ -22,6 +22,7 @@ from skillcue import (
     GateSettings,
     JudgeSettings,
     PushSettings,
+    SharedCache,
     SkillCue,
     StaticSource,
 )
@@ -38,6 +39,7 @@ from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.skillsight import SkillSightSettings
 from skillcue_adapters.two_stage import TwoStageSettings
+from skillcue_adapters.vector_stores.retriever import VectorStoreSettings
 
 INTRO = """# Settings
 
@@ -125,6 +127,13 @@ SECTIONS = [
         "Attributes",
     ),
     _Section(
+        "Mode dense over a vector store",
+        '`SkillCue(..., vectors=leg, modes={"dense": {"depth": 200}})`: settings of `dense`, and so of '
+        "`hybrid`, with [a vector store of yours](../how-to/use-your-vector-store.md).",
+        VectorStoreSettings,
+        "Attributes",
+    ),
+    _Section(
         "Mode skillsight",
         '`SkillCue(..., modes={"skillsight": {"fusion": "minmax"}})`. Formula: '
         "[Retrieval](../explanation/retrieval.md#mode-skillsight).",
@@ -141,7 +150,7 @@ SECTIONS = [
     _Section(
         "Mode two_stage",
         '`SkillCue(..., cross_encoder="onnx:/path", modes={"two_stage": {"budget_ms": 1000}})`. It '
-        "also takes `first`, the mode of the first stage (default `skillsight`), and "
+        "also takes `first`, the mode of the first stage (default `skillsight`, and `hybrid` with `vectors=`), and "
         "`cross_encoder`, which goes before the one of the `SkillCue`.",
         TwoStageSettings,
         "Attributes",
@@ -149,7 +158,7 @@ SECTIONS = [
     _Section(
         "Mode expand",
         '`SkillCue(..., llm=model, modes={"expand": {"retries": 1}})`. It also takes `base`, the '
-        "mode that ranks (default `skillsight`). How it works: "
+        "mode that ranks (default `skillsight`, and `hybrid` with `vectors=`). How it works: "
         "[Retrieval](../explanation/retrieval.md#mode-expand).",
         ExpandSettings,
         "Attributes",
@@ -157,7 +166,7 @@ SECTIONS = [
     _Section(
         "Mode refine",
         '`SkillCue(..., llm=..., modes={"refine": {"commands": 5}})`. It also takes `base`, the mode '
-        "that answers where nothing is refined (default `skillsight`). See "
+        "that answers where nothing is refined (default `skillsight`, and `hybrid` with `vectors=`). See "
         "[Refine skills for one task](../how-to/refine-a-task.md).",
         RefineSettings,
         "Attributes",
@@ -217,6 +226,13 @@ SECTIONS = [
         "values.",
         DiskStore,
         "Args",
+    ),
+    _Section(
+        "Shared cache",
+        "`SkillCue(..., cache=SharedCache(...))`. See "
+        "[Several machines](../how-to/cache-and-production.md#several-machines).",
+        SharedCache,
+        "Attributes",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,8 +16,7 @@ from skillcue.langgraph import from_store
 from skillcue.llamaindex import from_llamaindex
 from skillcue_hooks.dense_leg import DenseLeg
 from skillcue_hooks.testing import DenseLegConformance
-
-OpenLeg = Callable[[str], DenseLeg]
+from skillcue_hooks.testing.dense_leg import OpenLeg
 
 
 class TestLangChainInMemory(DenseLegConformance):

@@ -20,6 +20,7 @@ from skillcue import SkillCue
 from skillcue.langchain import from_vectorstore
 from skillcue.langgraph import from_store
 from skillcue.llamaindex import from_llamaindex
+from skillcue.push import fitting
 from skillcue_adapters import batched_work
 from skillcue_adapters.vector_stores import retriever as retrievers
 from skillcue_hooks import Skill, hookimpl
@@ -44,6 +45,7 @@ class Shop(InMemoryVectorStore):
         super().__init__(embeddings)
         self.down: type[Exception] | None = None
         self.searches = 0
+        self.fails_at: set[int] = set()
         self.writes = threading.Event()
         self.writes.set()
 
@@ -51,6 +53,8 @@ class Shop(InMemoryVectorStore):
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         self.searches += 1
+        if self.searches in self.fails_at:
+            raise PermissionError("too many requests")
         if self.down:
             raise self.down("secret")
         return super().similarity_search_with_score(query, k, **kwargs)
@@ -136,6 +140,24 @@ def test_push_decides_over_a_store(example_skills: Path, leg: DenseLeg) -> None:
     assert advice.degraded is None
     assert [hit.skill.name for hit in advice.hits][:1] == ["pdf-merge-split"]
     assert thanks.decision == "abstain"
+
+
+def test_fitting_the_gate_goes_on_where_a_search_failed(
+    skills_copy: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that allows so many requests a minute fails in the middle of some 500."""
+    write_skill(skills_copy, "fit-me", "A library that no other test has fitted the gate to.")
+    whole = 300
+    shop.fails_at = {whole}
+    monkeypatch.setattr(fitting, "READY_S", 0.0)
+    with cue_of(skills_copy, from_vectorstore(shop), wait=False) as cue:
+        cue.wait_ready(120)
+        asked = shop.searches
+        assert asked == whole
+        cue.wait_ready(120)
+        advice = cue.advise([{"role": "user", "content": "Please merge two PDF files."}])
+    assert advice.degraded is None
+    assert shop.searches - asked < whole
 
 
 def test_the_context_changes_the_order(example_skills: Path, leg: DenseLeg) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.scoring import (
     EncodingProgress,
     Pending,
@@ -49,6 +51,9 @@ SLOW_S = 0.5
 
 REST_S = 5.0
 """After such a failure the store is left alone for so long, seconds."""
+
+ANSWERS_KEPT = 1024
+"""Answers of the store that are remembered, least recently used dropped first."""
 
 LOGGED_S = 60.0
 """Of the failures within so long, seconds, one is logged."""
@@ -104,6 +109,9 @@ class StoreRetriever(ScoringRetriever):
         self.settings = settings
         self._leg = leg
         self._failure = ""
+        self._lock = ForkSafeLock()
+        self._answers: OrderedDict[tuple[str, int, str], Sequence[tuple[str, float]]]
+        self._answers = OrderedDict()
         self._warned_of_few = False
         self._rests_until = self._logged_at = -math.inf
         self._sync: StoreSync | None = None
@@ -153,7 +161,7 @@ class StoreRetriever(ScoringRetriever):
         matched = scores > 0.0
         weight = self.settings.context_weight
         if found and weight and says_something(query.context):
-            context = self._leg.search(query.context, len(found))
+            context = self._found(query.context, len(found), stored)
             for rank, (text_id, _) in enumerate(context, start=1):
                 positions = stored.skills.get(text_id, [])
                 scores[positions] += weight / (RANK_OFFSET + rank)
@@ -171,7 +179,7 @@ class StoreRetriever(ScoringRetriever):
         count = max(self.settings.depth, wanted)
         while True:
             count = min(count, len(stored.skills))
-            found = self._leg.search(query.text, count)
+            found = self._found(query.text, count, stored)
             if len(found) < count:
                 self._warn_of_few(len(found), count)
                 return found
@@ -180,6 +188,23 @@ class StoreRetriever(ScoringRetriever):
             if _shown(found, stored, allowed) >= wanted:
                 return found
             count *= GROWTH
+
+    def _found(self, text: str, count: int, stored: StoredTexts) -> Sequence[tuple[str, float]]:
+        """What the store gives, which is remembered: fitting the push gate asks some 500 times, and
+        begins again when one search fails.
+        """
+        key = (text, count, stored.revision)
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key]
+        found = self._leg.search(text, count)
+        if found:
+            with self._lock:
+                self._answers[key] = found
+                while len(self._answers) > ANSWERS_KEPT:
+                    self._answers.popitem(last=False)
+        return found
 
     def _warn_of_few(self, found: int, asked: int) -> None:
         if found and not self._warned_of_few:

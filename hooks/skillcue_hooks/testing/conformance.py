@@ -25,6 +25,7 @@ from skillcue_hooks.contracts import Library, Query, RetrieverContext, Scope
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing.fakes import make_library, make_skill
 from skillcue_hooks.testing.racing import search_together
+from skillcue_hooks.testing.standard_suite import StandardSuite
 
 __all__ = ["RetrieverConformance"]
 
@@ -54,7 +55,7 @@ _ROUNDS = 3
 """How often the threads meet in a new retriever."""
 
 
-class RetrieverConformance:
+class RetrieverConformance(StandardSuite):
     """Subclass it and provide the `factory` fixture; see the module's example."""
 
     @pytest.fixture
@@ -314,24 +315,6 @@ class RetrieverConformance:
         for _ in range(_ROUNDS):
             retriever = self.build(factory, settings, library)
             assert search_together(retriever, queries) == expected
-
-    def test_no_standard_test_is_overridden(self) -> None:
-        """A replaced or deleted standard test must say why, as an xfail with a reason."""
-        for name in [n for n in vars(RetrieverConformance) if n.startswith("test_")]:
-            own = getattr(type(self), name, None)
-            if own is getattr(RetrieverConformance, name):
-                continue
-            marks = [m for m in getattr(own, "pytestmark", []) if m.name == "xfail"]
-            assert marks, f"{name} is overridden or deleted without xfail"
-            assert all(m.kwargs.get("reason") for m in marks), f"{name}: xfail needs a reason"
-            unconditional = all(not m.args and "condition" not in m.kwargs for m in marks)
-            assert unconditional, f"{name}: a conditional xfail may let the override pass"
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        guard = "test_no_standard_test_is_overridden"
-        if getattr(cls, guard) is not getattr(RetrieverConformance, guard):
-            raise TypeError(f"{cls.__name__} overrides {guard}, which guards the others")
 
 
 def _ids(retriever: Retriever, query: Query) -> list[str]:

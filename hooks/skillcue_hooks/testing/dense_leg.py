@@ -8,7 +8,8 @@
             store = MyStore(embedding=...)
             return lambda tenant: my_package.from_my_store(store, tenant=tenant)
 
-All legs that one fixture opens are over the same store, which is empty at first.
+All legs that one fixture opens are over the same store, which is empty at first. A standard test may
+only be replaced under ``@pytest.mark.xfail(reason=...)``, as in `RetrieverConformance`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from skillcue_hooks.dense_leg import DenseLeg
+from skillcue_hooks.testing.standard_suite import StandardSuite
 
-__all__ = ["DenseLegConformance"]
+__all__ = ["DenseLegConformance", "OpenLeg"]
 
 OpenLeg = Callable[[str], DenseLeg]
+"""Opens the leg of a tenant."""
 
 _TEXTS = {
     "0001": "Fill in PDF forms and flatten them.",
@@ -35,7 +38,7 @@ _CROWD = 60
 """Texts of other tenants that are all more similar to a query than the tenant's own."""
 
 
-class DenseLegConformance:
+class DenseLegConformance(StandardSuite):
     """Subclass it and provide the `open_leg` fixture; see the module's example."""
 
     @pytest.fixture
