@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections import defaultdict
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+from support.suite_cases import Outcomes, run_cases
 
 from skillcue_hooks.testing import RetrieverConformance
 
@@ -60,32 +57,10 @@ MUST_FAIL = {
 }
 MUST_PASS = {"TestCorrect", "TestOverriddenWithReason"}
 
-Outcomes = dict[str, dict[str, set[str]]]
-
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    """Class to outcome to names of tests, of one real run of the cases."""
-    folder = tmp_path_factory.mktemp("conformance")
-    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", "utf-8")
-    report = folder / "report.xml"
-    options = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:asyncio", f"--rootdir={folder}"]
-    command = [sys.executable, "-m", "pytest", *options, f"-c{folder / 'pytest.ini'}"]
-    run = subprocess.run(
-        [*command, f"--junitxml={report}", str(CASES)],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
-    assert run.returncode == 1, run.stdout + run.stderr  # ran to the end, and some tests failed
-    found: Outcomes = defaultdict(lambda: defaultdict(set))
-    for case in ElementTree.parse(report).iter("testcase"):
-        suite = case.attrib["classname"].rpartition(".")[2]
-        outcome = next((child.tag for child in case), "passed")
-        outcome = "failure" if outcome == "error" else outcome
-        found[suite][outcome].add(case.attrib["name"].partition("[")[0])
-    return found
+    return run_cases(CASES, tmp_path_factory.mktemp("conformance"))
 
 
 def test_every_case_is_looked_at(outcomes: Outcomes) -> None:
@@ -104,7 +79,7 @@ def test_a_broken_retriever_fails(outcomes: Outcomes, suite: str, test: str) -> 
 
 
 def test_every_standard_test_fails_for_some_broken_retriever() -> None:
-    standard = {name for name in vars(RetrieverConformance) if name.startswith("test_")}
+    standard = {name for name in dir(RetrieverConformance) if name.startswith("test_")}
     assert standard == set(MUST_FAIL.values())
 
 
