@@ -239,7 +239,11 @@ class StoreRetriever(ScoringRetriever):
     def _synchronize(
         self, leg: DenseLeg, ledger: Ledger, previous: StoreRetriever | None
     ) -> StoreSync:
-        alike = previous is not None and previous.fingerprint == self.fingerprint
+        # Revisions are those of one object.
+        alike = previous is not None and (previous.fingerprint, previous._leg) == (
+            self.fingerprint,
+            leg,
+        )
         before = previous._reusable() if previous is not None and alike else None
         origin = self.origin if before is not None else np.full(len(self.skills), -1)
         new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
