@@ -101,7 +101,7 @@ def test_a_file_is_no_source(garden):
     ("options", "error"),
     [
         ({"mode": "bm52"}, UnknownModeError),
-        ({"mode": None}, UnknownModeError),
+        ({"mode": ""}, UnknownModeError),
         ({"mode": ["bm25"]}, UnknownModeError),
         ({"modes": {"bm52": {}}}, UnknownModeError),
         ({"modes": ["bm25"]}, ConfigurationError),
