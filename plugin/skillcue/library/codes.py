@@ -11,6 +11,7 @@ from pathlib import Path
 
 from skillcue.library.code import Code
 from skillcue.library.lock_codes import LOCK_CODES
+from skillcue.library.relation_codes import RELATION_CODES
 from skillcue.library.scan_codes import SCAN_CODES
 from skillcue_hooks.contracts import Diagnostic
 
@@ -288,6 +289,7 @@ CODES: Mapping[str, Code] = {
     ),
     **SCAN_CODES,
     **LOCK_CODES,
+    **RELATION_CODES,
 }
 """Code to what it stands for."""
 

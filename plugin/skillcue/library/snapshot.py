@@ -13,6 +13,7 @@ from skillcue.library.characters import nfc
 from skillcue.library.files import IsClosed
 from skillcue.library.merge import merge
 from skillcue.library.naming import fold
+from skillcue.library.relations import Relations, read_relations
 from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan, Trust
 from skillcue_hooks.errors import AmbiguousNameError, SkillNotFoundError
@@ -161,6 +162,7 @@ class LibrarySnapshot:
         diagnostics: Everything that is not clean: sources in order, then the whole library.
         found: Number of skills the sources gave, copies of equal content included.
         copies: Those copies.
+        relations: What trusted skill files say about other skills, as far as it holds.
     """
 
     generation: str
@@ -174,6 +176,7 @@ class LibrarySnapshot:
     _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
     _composed: Composed | None = field(repr=False, default=None)
     _roots: Sequence[tuple[str, Trust]] = field(repr=False, default=())
+    relations: Relations = field(repr=False, default=Relations())  # noqa: RUF009  # immutable
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -314,6 +317,9 @@ def build_snapshot(
         diagnostics += [item for _, findings in assessed for item in findings]
     if enrich is not None:
         skills = enrich(skills)
+    index = _Index(skills, merged.copies)
+    relations = read_relations(skills, index.find)
+    diagnostics += relations.diagnostics
     copies = tuple(copy for found in merged.copies.values() for copy in found)
     generation = fingerprint("\n".join(_identity(skill) for skill in (*skills, *copies)))
     searchable = sorted((s for s in skills if s.searchable), key=lambda skill: skill.id)
@@ -324,7 +330,7 @@ def build_snapshot(
         tuple(diagnostics),
         sum(len(scan.skills) for scan in scans),
         copies,
-        _Index(skills, merged.copies),
+        index,
         {skill.id: source for skill, source in zip(skills, merged.sources, strict=True)},
         _composed=composed,
         _roots=[
@@ -332,6 +338,7 @@ def build_snapshot(
             for s in sources
             if isinstance(s, InFolder) and s.path
         ],
+        relations=relations,
     )
 
 
