@@ -176,7 +176,7 @@ class LibrarySnapshot:
     _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
     _composed: Composed | None = field(repr=False, default=None)
     _roots: Sequence[tuple[str, Trust]] = field(repr=False, default=())
-    relations: Relations = field(repr=False, default=Relations())  # noqa: RUF009  # immutable
+    relations: Relations = field(repr=False, default=Relations())
 
     @cached_property
     def names(self) -> tuple[str, ...]:

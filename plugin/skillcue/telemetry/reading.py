@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from skillcue.telemetry.store import COLUMNS, SCHEMA
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 
-__all__ = ["Event", "read_events"]
+__all__ = ["Event", "open_events", "read_events", "session_of_turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,13 @@ class Event:
 
     Attributes:
         at: When it ended, seconds since 1970.
-        kind: ``turn``, ``lookup`` or ``load``.
+        kind: ``turn``, ``lookup``, ``load`` or ``next``.
         session: Hash of the conversation; empty where it is not known.
         turn: Id of the turn; empty where it is not known.
         mode: Retrieval mode; empty for loads.
         decision: ``offer``, ``load`` or ``abstain``, of turns.
-        skills: Ids: offered, found or loaded.
+        skills: Ids: offered, found or loaded; of ``next``, what was loaded and then what was
+            suggested after it.
         tokens: Of the advice, of the list of results, or of the text that was read.
         miss: ``none`` or ``weak``, of lookups; else empty.
         shadow: The advice was not shown.
@@ -77,12 +79,39 @@ def read_events(path: Path, since: float = 0.0) -> tuple[Event, ...]:
         raise ConfigurationError(f"The events {path} cannot be read: {error}.", cure) from error
 
 
-def _events(path: Path, since: float) -> Iterator[Event]:
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True)) as db:
+def open_events(path: Path) -> sqlite3.Connection:
+    """The file for reading; another process may be writing to it.
+
+    Raises:
+        sqlite3.Error: It cannot be read.
+        ValueError: It is of another version of skillcue.
+    """
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version != SCHEMA:
             raise ValueError(f"it is of schema {version}, not {SCHEMA}")
+    except BaseException:  # whatever it is goes on
+        db.close()
+        raise
+    return db
+
+
+def session_of_turn(known: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Turn to its session, where one session alone has it: calls may name no conversation.
+
+    Args:
+        known: (session, turn) of events; empty where they are not known.
+    """
+    sessions: dict[str, set[str]] = defaultdict(set)
+    for session, turn in known:
+        if session and turn:
+            sessions[turn].add(session)
+    return {turn: min(several) for turn, several in sessions.items() if len(several) == 1}
+
+
+def _events(path: Path, since: float) -> Iterator[Event]:
+    with closing(open_events(path)) as db:
         query = f"SELECT {', '.join(COLUMNS)} FROM events WHERE at >= ? ORDER BY at, id"
         for row in db.execute(query, (since,)):
             yield _event(dict(zip(COLUMNS, row, strict=True)))

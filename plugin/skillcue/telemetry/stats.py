@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from skillcue.telemetry.reading import Event
+from skillcue.telemetry.reading import Event, session_of_turn
 from skillcue_hooks.language import Usage
 
 __all__ = ["Missed", "ModeStats", "SkillStats", "Stats", "sum_up"]
@@ -170,11 +170,7 @@ def sum_up(events: Sequence[Event]) -> Stats:
 
 def _with_sessions(events: Sequence[Event]) -> list[Event]:
     """A call that named no conversation is of the only one that has its turn."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for event in events:
-        if event.session and event.turn:
-            known[event.turn].add(event.session)
-    alone = {turn: min(sessions) for turn, sessions in known.items() if len(sessions) == 1}
+    alone = session_of_turn((event.session, event.turn) for event in events)
     return [
         event if event.session else replace(event, session=alone.get(event.turn, ""))
         for event in events

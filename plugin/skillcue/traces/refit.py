@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from skillcue.intervals import wilson_bounds
 from skillcue.push.calibration import Calibration
 from skillcue.traces.outcomes import JudgedTurn
 from skillcue_hooks.errors import ConfigurationError
@@ -22,7 +23,7 @@ FEWEST_TURNS = 40
 BINS = 5
 """Rows of the reliability table."""
 
-_Z = 1.959963984540054  # 95% of a normal distribution
+_ONE_SIDED = 0.975  # of each bound, so that 95% lie between the two
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +140,7 @@ def refit(
 
 def wilson(hits: int, n: int) -> Share:
     """A share with its interval (Wilson, 1927): sound for few turns and for shares near 0."""
-    if n == 0:
-        return Share(0, 0, 0.0, 1.0)
-    share, z2 = hits / n, _Z * _Z
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return Share(hits, n, max(0.0, middle - half), min(1.0, middle + half))
+    return Share(hits, n, *wilson_bounds(hits, n, _ONE_SIDED))
 
 
 def _threshold(none: Sequence[float], max_false_push: float) -> float:
