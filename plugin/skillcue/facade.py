@@ -56,6 +56,9 @@ from skillcue_hooks.manager import build_manager
 from skillcue_hooks.protocols import LanguageModel, SkillSource
 
 if TYPE_CHECKING:
+    from skillcue.successors.settings import NextSettings
+    from skillcue.successors.successors import Successors
+    from skillcue.successors.suggestions import NextSkill
     from skillcue.telemetry.observer import EventObserver
     from skillcue.telemetry.settings import EventSpec
     from skillcue.traces.observer import TraceObserver
@@ -123,6 +126,9 @@ class SkillCue:
         augment: Search what ``skillcue augment`` has put into the folder `cache` as well.
         lock: A lock file of ``skillcue lock``; what differs from it is in `diagnostics`. Read once.
         frozen: Serve only skills that are as the lock file has them, down to the files beside them.
+        next_skills: Suggest after a load which skill often follows, where `events` show that this is
+            right more often than search, and what skill files say of others: True, or
+            `NextSettings`. Needs `events`.
 
     Raises:
         LibraryNotFoundError: A source does not exist.
@@ -165,6 +171,7 @@ class SkillCue:
         augment: bool = False,
         lock: str | os.PathLike[str] | None = None,
         frozen: bool = False,
+        next_skills: bool | NextSettings = False,
         **unknown: Any,
     ) -> None:
         if unknown:
@@ -185,6 +192,7 @@ class SkillCue:
         self._generation: str | None = None  # of the newest snapshot that anyone was given
         self._traces = self._observer(traces)
         self._events = self._event_observer(events)
+        self._successors = self._open_successors(next_skills, events)
         watching = {"traces": self._traces, "events": self._events}
         recording = {name: observer for name, observer in watching.items() if observer}
         self.plugins = build_manager({**builtin.plugins(), **recording}, plugins, block_plugins)
@@ -346,6 +354,45 @@ class SkillCue:
         self.plugins.notify("skillcue_loaded", loaded=loaded, context=context)
         return loaded
 
+    def next_skills(
+        self,
+        name: str,
+        *,
+        run_context: Mapping[str, Any] | None = None,
+        messages: Sequence[Any] = (),
+        load_tool: str = "skill_load",
+    ) -> tuple[NextSkill, ...]:
+        """What is suggested after a skill was loaded, as ``skill_load`` shows it.
+
+        What was learned is given only where it was right more often than search. It counts as shown
+        to the conversation that `run_context` or `messages` name. Never waits for the fit.
+
+        Args:
+            name: A name as listed, or an id.
+            run_context: Run-time values for policy plugins; ``thread_id`` names the conversation.
+            messages: The conversation; skills that stand in it are not suggested.
+            load_tool: Name of the load tool in it.
+
+        Raises:
+            SkillNotFoundError: No visible skill has that name.
+            ConfigurationError: ``next_skills`` is off.
+        """
+        _check_text("name", name)
+        if self._successors is None:
+            raise ConfigurationError(
+                "next_skills is off.", 'Pass next_skills=True and events="events.db" to SkillCue.'
+            )
+        snapshot = self.snapshot()
+        scope = self.scope(run_context or {}, snapshot)
+        skill = snapshot.resolve(name, scope)
+        context = run_context or {}
+        return self._successors.suggest(skill, snapshot, scope, context, messages, load_tool)
+
+    @property
+    def suggests_next(self) -> bool:
+        """Whether ``next_skills`` is on."""
+        return self._successors is not None
+
     def list(self, *, run_context: Mapping[str, Any] | None = None) -> tuple[Skill, ...]:
         """All searchable skills, by name and id."""
         snapshot = self.snapshot()
@@ -452,7 +499,8 @@ class SkillCue:
         return before is not None and before != self._generation
 
     def wait_ready(self, timeout: float | None = None) -> bool:
-        """Read the library and complete the index of the default mode.
+        """Read the library and complete the index of the default mode, and with `next_skills`
+        learn from what is stored.
 
         Args:
             timeout: Seconds to wait; None waits until it is done.
@@ -491,6 +539,8 @@ class SkillCue:
         """Stop background work and release the cache, the traces and the events."""
         self._live.close()
         self._fits.close()
+        if self._successors is not None:
+            self._successors.close()
         if self._judge is not None:
             self._judge.close()
         self._engine.close()
@@ -519,6 +569,10 @@ class SkillCue:
         """`load` off the event loop."""
         return await asyncio.to_thread(self.load, name, *args, **kwargs)
 
+    async def anext_skills(self, name: str, **kwargs: Any) -> tuple[NextSkill, ...]:
+        """`next_skills` off the event loop."""
+        return await asyncio.to_thread(self.next_skills, name, **kwargs)
+
     async def aadvise(self, messages: Sequence[Any], *args: Any, **kwargs: Any) -> Advice:
         """`advise` off the event loop."""
         return await asyncio.to_thread(self.advise, messages, *args, **kwargs)
@@ -544,6 +598,17 @@ class SkillCue:
         return EventObserver(
             event_settings(events), push=self.push, generation=lambda: self._generation or ""
         )
+
+    def _open_successors(
+        self, spec: bool | NextSettings, events: EventSpec | None
+    ) -> Successors | None:
+        if spec is False:
+            return None
+        from skillcue.successors.settings import next_settings  # only where used
+        from skillcue.successors.successors import open_successors
+
+        settings = next_settings(spec)
+        return settings and open_successors(settings, events, self._events, self.snapshot)
 
     # what push builds on (`skillcue.push.decide.PushHost`)
 
@@ -638,6 +703,8 @@ class SkillCue:
                 f"{len(dirty)} problems in the library, first {first.path}: {first.message}",
                 first.remedy,
             )
+        if self._successors is not None:
+            self._successors.fit()
         ready = self._engine.wait_ready(self.default_mode, snapshot.library)
         if ready:
             mode = self._engine.gate_mode(self.default_mode, snapshot.library)

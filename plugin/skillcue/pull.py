@@ -27,6 +27,7 @@ from skillcue.push.turn import (
     thread_task,
     user_turns,
 )
+from skillcue.successors.render import next_lines
 from skillcue.traces.conversation import asking_in
 from skillcue.untrusted import marked, quote_untrusted, why_quoted
 from skillcue_adapters.refine.composed import ID_PREFIX
@@ -43,6 +44,7 @@ from skillcue_hooks.errors import (
 
 if TYPE_CHECKING:
     from skillcue.facade import SkillCue
+    from skillcue.successors.suggestions import NextSkill
 
 __all__ = ["TOOL_DESCRIPTIONS", "PullTools", "ToolAnswer"]
 
@@ -316,7 +318,25 @@ class PullTools:
                 f"{_ABOVE[loaded.trust]}",
                 data,
             )
-        return ToolAnswer(self._loaded_text(loaded, mark), data)
+        text = self._loaded_text(loaded, mark)
+        if self._cue.suggests_next and loaded.file is None and loaded.page == 1:
+            following = self._next(loaded.skill, messages, run_context)
+            data["next"] = [{"id": item.skill.id, "why": item.why} for item in following]
+            lines = next_lines(following, self._names(run_context))
+            text = "\n".join([text, "", *lines]) if lines else text
+        return ToolAnswer(text, data)
+
+    def _next(
+        self, skill: Skill, messages: Sequence[Any], run_context: Mapping[str, Any] | None
+    ) -> Sequence[NextSkill]:
+        """What is suggested after a load, which must not fail because of it."""
+        try:
+            return self._cue.next_skills(
+                skill.id, run_context=run_context, messages=messages, load_tool=self.load_name
+            )
+        except Exception:
+            log.exception("suggesting what comes after %s failed", skill.id)
+            return ()
 
     def _found(
         self,

@@ -49,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     _calibrate(commands)
     _cost(commands)
     _stats(commands)
+    _next(commands)
     _index(commands)
     _augment(commands)
     _export_pairs(commands)
@@ -509,6 +510,43 @@ SkillCue(..., events="events.db") stores them; EventSettings(text=True) with the
     )
     parser.set_defaults(progress=False)
     _common_options(parser)
+
+
+def _next(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "next",
+        "what would be suggested after which skill, how often it would have been right, and why not",
+        """\
+  skillcue next --events events.db --skills my-skills
+  skillcue next invoice-extraction --events events.db --skills my-skills
+  skillcue next --events events.db --skills my-skills --min-support 20 --json
+
+SkillCue(..., events="events.db", next_skills=True) suggests it.
+""",
+    )
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a skill, by name or id (default: all)"
+    )
+    parser.add_argument("--events", required=True, metavar="FILE", help="the stored events")
+    _library_options(parser)
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="rows of long tables (default: 20)"
+    )
+    needed = parser.add_argument_group("what it takes, as in NextSettings")
+    needed.add_argument("--limit", type=int, metavar="N", help="suggestions a skill (default: 2)")
+    needed.add_argument(
+        "--min-support", type=int, metavar="N", help="times it followed and was tried (default: 10)"
+    )
+    needed.add_argument(
+        "--confidence", type=float, metavar="SHARE", help="that q exceeds p (default: 0.95)"
+    )
+    needed.add_argument(
+        "--least-share", type=float, metavar="SHARE", help="of loads it follows (default: 0.5)"
+    )
+    needed.add_argument(
+        "--k", type=int, metavar="N", help="first results in which search succeeds (default: 5)"
+    )
 
 
 def _index(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -9,12 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillcue.telemetry.facts import NEXT
 from skillcue.telemetry.reading import open_events, session_of_turn
 
-__all__ = ["NEXT", "Happening", "newest_event", "read_history"]
-
-NEXT = "next"
-"""Kind of the event that says what was suggested."""
+__all__ = ["Happening", "newest_event", "read_history"]
 
 _SKILL_READ = "kind = 'load' AND file IS NULL AND coalesce(page, 1) = 1"
 
@@ -75,7 +73,7 @@ def read_history(path: Path, loads: int) -> tuple[Happening, ...]:
     return tuple(
         Happening(at, kind, thread, turn or "", skills)
         for at, name, session, turn, decision, shadow, file, page, listed in rows
-        if (thread := session or sessions.get(turn, "") or turn or "")
+        if (thread := session or sessions.get(turn or "", "") or turn or "")
         for kind, skills in _told(name, decision, bool(shadow), file, page, listed)
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillcue.library.snapshot import LibrarySnapshot
 from skillcue.successors.held_out import Evidence, evaluate
 from skillcue.successors.history import newest_event, read_history
 from skillcue.successors.settings import NextSettings
@@ -18,7 +19,7 @@ from skillcue.successors.steps import find_steps
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import is_ending, start_background
 
-__all__ = ["Learned", "NextModel", "fit", "is_control"]
+__all__ = ["Learned", "NextModel", "fit", "is_control", "known_in"]
 
 log = logging.getLogger("skillcue.next")
 
@@ -28,6 +29,8 @@ GROWTH = 0.1
 """Share of new loads from which on it is fitted again."""
 LEAST_NEW = 10
 """Fewer new loads are no reason to."""
+CLOSE_S = 5.0
+"""How long closing waits for a fit that is under way, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,16 @@ def fit(path: Path, settings: NextSettings, is_known: Callable[[str], bool]) -> 
     return Learned(evidence, newest, len(read), known, frozenset(read) - known)
 
 
+def known_in(snapshot: LibrarySnapshot) -> Callable[[str], bool]:
+    """Tells of ids whether the library has a skill with it; what was composed for a task is none."""
+
+    def is_known(skill_id: str) -> bool:
+        skill = snapshot.get(skill_id)
+        return skill is not None and not skill.derived_from
+
+    return is_known
+
+
 def is_control(session: str, share: float) -> bool:
     """Whether nothing that was learned is shown in a conversation, so that it can be measured on.
 
@@ -93,15 +106,15 @@ class NextModel:
     Args:
         path: The events; there may be no file yet.
         settings: What it takes to be suggested.
-        is_known: Whether the library now has a skill with that id.
+        snapshot: Gives the library now.
     """
 
     def __init__(
-        self, path: Path, settings: NextSettings, is_known: Callable[[str], bool]
+        self, path: Path, settings: NextSettings, snapshot: Callable[[], LibrarySnapshot]
     ) -> None:
         self._path = path
         self._settings = settings
-        self._is_known = is_known
+        self._snapshot = snapshot
         self._lock = ForkSafeLock()
         self._fitting = ForkSafeLock()
         self._learned: Learned | None = None
@@ -124,9 +137,9 @@ class NextModel:
     def fit(self) -> Learned:
         """Fit now, if anything is new."""
         with self._fitting:
-            before = self._learned
-            if before is None or self._has_grown(before):
-                self._learned = fit(self._path, self._settings, self._is_known)
+            before, is_known = self._learned, known_in(self._snapshot())
+            if before is None or self._has_grown(before, is_known):
+                self._learned = fit(self._path, self._settings, is_known)
         return self._learned or Learned()
 
     def close(self) -> None:
@@ -134,16 +147,15 @@ class NextModel:
         self._closed = True
         thread = self._thread if self._pid == os.getpid() else None
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(CLOSE_S)
 
-    def _has_grown(self, before: Learned) -> bool:
+    def _has_grown(self, before: Learned, is_known: Callable[[str], bool]) -> bool:
         if not self._path.is_file():
             return before.loads > 0
         new = newest_event(self._path, before.newest)[1]
         if new >= max(LEAST_NEW, GROWTH * before.loads):
             return True
-        gone = not all(map(self._is_known, before.known))
-        return gone or any(map(self._is_known, before.unknown))
+        return not all(map(is_known, before.known)) or any(map(is_known, before.unknown))
 
     def _work(self) -> None:
         try:

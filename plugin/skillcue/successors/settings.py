@@ -59,7 +59,11 @@ class NextSettings:
             "above 0.5 and below 1",
         )
         _check(
-            "least_share", self.least_share, float, 0 <= _number(self.least_share) <= 1, "from 0 to 1"
+            "least_share",
+            self.least_share,
+            float,
+            0 <= _number(self.least_share) <= 1,
+            "from 0 to 1",
         )
         _check("k", self.k, int, _number(self.k) >= 1, "from 1")
         _check("gap_s", self.gap_s, float, _number(self.gap_s) > 0, "above 0")

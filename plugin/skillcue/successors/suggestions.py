@@ -11,7 +11,7 @@ from skillcue.successors.held_out import Evidence
 from skillcue.successors.model import Learned
 from skillcue_hooks.contracts import Scope, Skill
 
-__all__ = ["LEARNED", "NextSkill", "suggested"]
+__all__ = ["LEARNED", "NextSkill", "may_be_suggested", "suggested"]
 
 LEARNED = "Often loaded next"
 """What is said of a skill that was learned to follow."""
@@ -60,7 +60,7 @@ def suggested(
             continue
         if sum(item.why == why for item in found.values()) >= MOST_OF_A_KIND:
             continue
-        if _may_be_suggested(other, snapshot, scope):
+        if may_be_suggested(other, snapshot, scope):
             found[other.id] = NextSkill(other, why, evidence)
     return tuple(found.values())
 
@@ -74,7 +74,14 @@ def _candidates(
         yield evidence.then, LEARNED, evidence
 
 
-def _may_be_suggested(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> bool:
+def may_be_suggested(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> bool:
+    """Whether the skill may be put before a model that did not ask for it.
+
+    Args:
+        skill: What would be suggested.
+        snapshot: The library.
+        scope: What the policy allows; None allows everything.
+    """
     return (
         skill.trust == "trusted"
         and skill.searchable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillcue.evidence import holds_a_word
@@ -19,17 +19,21 @@ from skillcue_hooks.contracts import Advice, LoadedSkill, Query, Ranking
 from skillcue_hooks.language import Usage
 
 __all__ = [
+    "NEXT",
     "SESSION_KEYS",
     "Facts",
     "advice_facts",
     "load_facts",
     "lookup_facts",
+    "next_facts",
     "session_hash",
     "usage_facts",
 ]
 
 Facts = dict[str, str | bool | int | float | tuple[str, ...]]
 
+NEXT = "next"
+"""Kind of the stored event that says what was suggested after a load."""
 SESSION_KEYS = ("thread_id", "session_id")
 """Run-time values that name the conversation; the first that is there counts."""
 SESSION_CHARS = 16
@@ -116,6 +120,18 @@ def load_facts(loaded: LoadedSkill, context: Mapping[str, Any]) -> Facts:
             "skillcue.tokens": estimate_tokens(loaded.text),
         }
     )
+
+
+def next_facts(read: str, shown: Sequence[str], context: Mapping[str, Any]) -> Facts:
+    """What was suggested after a load.
+
+    Args:
+        read: Id of the skill that was loaded.
+        shown: Ids of the skills that were suggested.
+        context: Run-time values of the framework.
+    """
+    told = {"skillcue.session": session_hash(context), "skillcue.skills": (read, *shown)}
+    return _known(told)
 
 
 def session_hash(context: Mapping[str, Any]) -> str | None:

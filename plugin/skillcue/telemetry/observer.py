@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from skillcue.push.settings import PushSettings
-from skillcue.telemetry.facts import Facts, advice_facts, load_facts, lookup_facts
+from skillcue.telemetry.facts import NEXT, Facts, advice_facts, load_facts, lookup_facts, next_facts
 from skillcue.telemetry.settings import EventSettings
 from skillcue.telemetry.store import row_of
 from skillcue.telemetry.writer import EventWriter
@@ -56,6 +56,18 @@ class EventObserver:
         """Store one load, further pages and files included."""
         facts = load_facts(loaded, context)
         self._put("load", facts, loaded.elapsed_s, turn_of_load(loaded, self._push))
+
+    def suggested(self, read: str, shown: Sequence[str], context: Mapping[str, Any]) -> None:
+        """Store what was suggested after a load, so that it does not count as what agents do by
+        themselves.
+
+        Args:
+            read: Id of the skill that was loaded.
+            shown: Ids of the skills that were suggested.
+            context: Run-time values of the framework.
+        """
+        facts = next_facts(read, shown, context)
+        self._put(NEXT, facts, 0.0, turn_of_lookup(self._push))
 
     def flush(self) -> bool:
         """Wait until everything is written; False where that takes too long."""

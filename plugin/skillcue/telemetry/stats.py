@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from skillcue.telemetry.facts import NEXT
 from skillcue.telemetry.reading import Event, session_of_turn
 from skillcue_hooks.language import Usage
 
@@ -147,7 +148,7 @@ def sum_up(events: Sequence[Event]) -> Stats:
     Args:
         events: Oldest first.
     """
-    events = _with_sessions(events)
+    events = _with_sessions([event for event in events if event.kind != NEXT])
     decided = {_key(event): event for event in events if event.kind == "turn" and event.turn}
     read: dict[Key, set[str]] = defaultdict(set)
     for event in events:
