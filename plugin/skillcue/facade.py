@@ -602,13 +602,15 @@ class SkillCue:
     def _open_successors(
         self, spec: bool | NextSettings, events: EventSpec | None
     ) -> Successors | None:
-        if spec is False:
+        if spec is False:  # the usual case imports nothing
             return None
-        from skillcue.successors.settings import next_settings  # only where used
+        from skillcue.successors.settings import next_settings
         from skillcue.successors.successors import open_successors
 
         settings = next_settings(spec)
-        return settings and open_successors(settings, events, self._events, self.snapshot)
+        if settings is None:
+            return None
+        return open_successors(settings, events, self._events, self.snapshot)
 
     # what push builds on (`skillcue.push.decide.PushHost`)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,11 +22,11 @@ class Happening:
 
     Attributes:
         at: When, seconds since 1970.
-        kind: ``load``, ``search`` or ``next``.
+        kind: ``load``, ``search``, ``next``, or ``silent``: a turn on which push said nothing.
         thread: The conversation; where it is not known, the turn.
         turn: Id of the turn; empty where it is not known.
         skills: Ids: what was read, what was found, best first, or the skill that was read and then
-            what was suggested after it.
+            what was suggested after it; none of a silent turn.
     """
 
     at: float
@@ -86,7 +85,9 @@ def _told(
     skills = tuple(map(str, json.loads(listed)))
     if name in ("load", NEXT):
         yield name, skills
-    elif name == "lookup" or (name == "turn" and skills):  # silence is no result of a search
+    elif name == "turn" and not skills:  # silence is no result of a search
+        yield "silent", ()
+    elif name in ("lookup", "turn"):
         yield "search", skills
         if decision == "load" and not shadow:  # push gave the body at once
             yield "load", skills[:1]

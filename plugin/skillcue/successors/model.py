@@ -16,6 +16,7 @@ from skillcue.successors.held_out import Evidence, evaluate
 from skillcue.successors.history import newest_event, read_history
 from skillcue.successors.settings import NextSettings
 from skillcue.successors.steps import find_steps
+from skillcue.telemetry.reading import holds_events
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import is_ending, start_background
 
@@ -68,7 +69,7 @@ def fit(path: Path, settings: NextSettings, is_known: Callable[[str], bool]) -> 
         sqlite3.Error: The file cannot be read.
         ValueError: It is of another version of skillcue, or damaged.
     """
-    if not path.is_file():
+    if not holds_events(path):
         return Learned()
     newest, _ = newest_event(path)
     history = read_history(path, settings.history)
@@ -150,7 +151,7 @@ class NextModel:
             thread.join(CLOSE_S)
 
     def _has_grown(self, before: Learned, is_known: Callable[[str], bool]) -> bool:
-        if not self._path.is_file():
+        if not holds_events(self._path):
             return before.loads > 0
         new = newest_event(self._path, before.newest)[1]
         if new >= max(LEAST_NEW, GROWTH * before.loads):
@@ -160,7 +161,7 @@ class NextModel:
     def _work(self) -> None:
         try:
             self.fit()
-        except Exception as error:  # nobody waits for this thread; what was learned before stays
+        except Exception as error:  # noqa: BLE001  # nobody waits; what was learned before stays
             if not is_ending():
                 log.warning("learning what comes next from %s failed: %r", self._path, error)
             with self._lock:

@@ -130,7 +130,7 @@ def find_steps(
         elif happening.kind == "load":
             step = conversation.loaded(happening.skills[0], now, settings)
             steps += [step] if step else []
-        else:
+        elif happening.kind == "next":
             read, *suggested = happening.skills
             conversation.shown += [(read, skill) for skill in suggested]
     over = [c for c in conversations.values() if c.skill and now - c.at > settings.gap_s]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from skillcue.successors.steps import Step
 
-__all__ = ["STRENGTH", "Transitions"]
+__all__ = ["MOST_LIKELY", "STRENGTH", "Transitions"]
+
+MOST_LIKELY = 5
+"""So many of the skills that follow one are kept in order."""
 
 STRENGTH = 5.0
 """The shares over all skills weigh as much as so many steps from one of them."""
@@ -26,6 +29,7 @@ class Transitions:
         self._from: dict[str, Counter[str | None]] = defaultdict(Counter)
         self._to: Counter[str | None] = Counter()
         self._all = 0
+        self._top: dict[str, list[str]] = defaultdict(list)
         for step in steps:
             self.add(step)
 
@@ -34,6 +38,21 @@ class Transitions:
         self._from[step.after][step.then] += 1
         self._to[step.then] += 1
         self._all += 1
+        if step.then is not None:
+            self._rise(step.after, step.then)
+
+    def _rise(self, after: str, then: str) -> None:
+        """Keep the likeliest sorted: a history has as many predictions as steps."""
+        top, counts = self._top[after], self._from[after]
+        if then not in top:
+            if len(top) == MOST_LIKELY and counts[then] > counts[top[-1]]:
+                top.pop()
+            if len(top) < MOST_LIKELY:
+                top.append(then)
+        place = top.index(then) if then in top else 0
+        while place and counts[then] > counts[top[place - 1]]:
+            top[place], top[place - 1] = top[place - 1], then
+            place -= 1
 
     @property
     def skills(self) -> tuple[str, ...]:
@@ -53,8 +72,8 @@ class Transitions:
         overall = self._to[then] / self._all if self._all else 0.0
         return (self.count(after, then) + STRENGTH * overall) / (self.loads(after) + STRENGTH)
 
-    def likeliest(self, after: str, limit: int) -> list[str]:
-        """The skills that followed at least once, likeliest first; ties by id."""
-        known = self._from[after] if after in self._from else ()
-        ids = [skill for skill in known if skill is not None]
-        return sorted(ids, key=lambda skill: (-self.probability(after, skill), skill))[:limit]
+    def likeliest(self, after: str, limit: int) -> Sequence[str]:
+        """The skills that followed most often, at most `MOST_LIKELY` of them; of equals, the one
+        that followed so often first.
+        """
+        return self._top.get(after, ())[:limit]

@@ -15,7 +15,7 @@ from skillcue.telemetry.store import COLUMNS, SCHEMA
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 
-__all__ = ["Event", "open_events", "read_events", "session_of_turn"]
+__all__ = ["Event", "holds_events", "open_events", "read_events", "session_of_turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,27 @@ def open_events(path: Path) -> sqlite3.Connection:
         sqlite3.Error: It cannot be read.
         ValueError: It is of another version of skillcue.
     """
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    db = _connect(path)
     try:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
+        version = _version(db)
         if version != SCHEMA:
             raise ValueError(f"it is of schema {version}, not {SCHEMA}")
     except BaseException:  # whatever it is goes on
         db.close()
         raise
     return db
+
+
+def holds_events(path: Path) -> bool:
+    """Whether there is such a file, and whoever made it has begun to store.
+
+    Raises:
+        sqlite3.Error: It cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with closing(_connect(path)) as db:
+        return _version(db) != 0
 
 
 def session_of_turn(known: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -115,6 +127,14 @@ def _events(path: Path, since: float) -> Iterator[Event]:
         query = f"SELECT {', '.join(COLUMNS)} FROM events WHERE at >= ? ORDER BY at, id"
         for row in db.execute(query, (since,)):
             yield _event(dict(zip(COLUMNS, row, strict=True)))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _event(row: dict[str, Any]) -> Event:
