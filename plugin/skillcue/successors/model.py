@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -120,7 +119,6 @@ class NextModel:
         self._fitting = ForkSafeLock()
         self._learned: Learned | None = None
         self._thread: threading.Thread | None = None
-        self._pid = 0
         self._looked_at = 0.0
         self._closed = False
 
@@ -129,9 +127,9 @@ class NextModel:
         with self._lock:
             now = time.monotonic()
             due = self._learned is None or now - self._looked_at >= LOOK_S
-            at_work = self._thread is not None and self._pid == os.getpid()
+            at_work = self._thread is not None and self._thread.is_alive()  # never in a fork
             if due and not at_work and not self._closed:
-                self._looked_at, self._pid = now, os.getpid()
+                self._looked_at = now
                 self._thread = start_background("skillcue-next", self._work)
             return self._learned or Learned()
 
@@ -146,7 +144,7 @@ class NextModel:
     def close(self) -> None:
         """Fit nothing any more, and wait for what is under way."""
         self._closed = True
-        thread = self._thread if self._pid == os.getpid() else None
+        thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(CLOSE_S)
 
@@ -166,5 +164,3 @@ class NextModel:
                 log.warning("learning what comes next from %s failed: %r", self._path, error)
             with self._lock:
                 self._learned = self._learned or Learned()
-        finally:
-            self._thread = None
