@@ -58,6 +58,12 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         'Log lines, OpenTelemetry (`pip install "skillcue[otel]"`) and the store of events.',
         (),
     ),
+    (
+        "skillcue.successors",
+        "[What comes next](../how-to/suggest-what-comes-next.md): its settings, and what "
+        "`cue.next_skills(name)` gives.",
+        (),
+    ),
     ("skillcue.nudges", "The two instructions of `nudge=True`.", ()),
     ("skillcue.library", "Limits of reading, for `FolderSource(limits=...)`.", ("ReadLimits",)),
     (

@@ -28,6 +28,7 @@ from skillcue import (
 )
 from skillcue.library import ReadLimits, RecheckSettings
 from skillcue.remote import FetchLimits, MirrorOptions
+from skillcue.successors import NextSettings
 from skillcue.telemetry import EventSettings
 from skillcue.traces import TraceSettings
 from skillcue_adapters.bm25 import Bm25Settings
@@ -101,6 +102,13 @@ SECTIONS = [
         '`SkillCue(..., events=EventSettings("events.db"))`, from `skillcue.telemetry`. What is '
         "stored: [Telemetry](telemetry.md#the-store-of-events).",
         EventSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Next",
+        "`SkillCue(..., next_skills=NextSettings(...))`, from `skillcue.successors`. What the numbers "
+        "mean: [Suggest what comes next](../how-to/suggest-what-comes-next.md).",
+        NextSettings,
         "Attributes",
     ),
     _Section(

@@ -94,7 +94,10 @@ def test_for_people(shown):
     first = done.out.splitlines()[0]
     assert first.startswith("Learned: 1 of ")
     assert "What skill files say" in done.out and "after-good" in done.out
+    assert "Why, or why not" not in done.out
     assert "and " in shown("--top", "1").out
+    one = shown("good").out
+    assert "after-good: q ." in one.split("Why, or why not")[1]
 
 
 def test_settings_are_those_of_next_settings(shown):

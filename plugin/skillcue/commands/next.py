@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
 from skillcue.library.snapshot import LibrarySnapshot
-from skillcue.successors.held_out import Evidence
+from skillcue.successors.held_out import Evidence, Why
 from skillcue.successors.model import Learned, fit, known_in
 from skillcue.successors.settings import NextSettings
 from skillcue.successors.suggestions import may_be_suggested
@@ -22,6 +22,14 @@ from skillcue_hooks.errors import ConfigurationError
 
 __all__ = ["run"]
 
+_VERDICTS: Mapping[Why, str] = {
+    "better": "yes",
+    "too-few": "too few",
+    "not-better": "not above p",
+    "seldom": "seldom",
+    "ignored": "not taken",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -29,6 +37,7 @@ class _Row:
 
     evidence: Evidence
     suggested: bool
+    verdict: str
     reason: str
 
 
@@ -46,7 +55,7 @@ def run(args: Namespace) -> int:
     if args.json:
         write_json(_document(learned, rows, relations))
     else:
-        _show(Screen(), rows, relations, args.top)
+        _show(Screen(), rows, relations, args.top, reasons=chosen is not None)
     if learned.unknown:
         print_note(f"Skills of the history that the library has not: {len(learned.unknown)}.")
     return 0
@@ -77,7 +86,8 @@ def _rows(
             skill = snapshot.get(evidence.then)
             refused = skill is None or not may_be_suggested(skill, snapshot, None)
             reason = "push must not offer it" if refused else _reason(evidence, settings)
-            yield _Row(evidence, evidence.why == "better" and not refused, reason)
+            verdict = "not offered" if refused else _VERDICTS[evidence.why]
+            yield _Row(evidence, evidence.why == "better" and not refused, verdict, reason)
 
 
 def _order(row: _Row) -> tuple[bool, int, str, str]:
@@ -125,7 +135,12 @@ def _document(
 
 
 def _show(
-    screen: Screen, rows: Sequence[_Row], relations: Sequence[dict[str, str]], top: int
+    screen: Screen,
+    rows: Sequence[_Row],
+    relations: Sequence[dict[str, str]],
+    top: int,
+    *,
+    reasons: bool,
 ) -> None:
     suggested = sum(row.suggested for row in rows)
     screen.show(f"Learned: {suggested:,} of {len(rows):,} steps would be suggested")
@@ -139,7 +154,7 @@ def _show(
             if row.evidence.trials
             else "",
             _share(row.evidence.p) if row.evidence.trials else "",
-            ("yes: " if row.suggested else "no: ") + row.reason,
+            row.verdict,
         )
         for row in rows[:top]
     ]
@@ -147,6 +162,9 @@ def _show(
     if cells:
         screen.table(columns, cells, numeric="followed tried p")
     _more(screen, len(rows) - top)
+    if reasons and cells:
+        screen.heading("Why, or why not")
+        screen.show(*(f"{_name(row.evidence.then)}: {row.reason}" for row in rows[:top]))
     if relations:
         screen.heading("What skill files say")
         shown = [(_name(r["skill"]), r["says"], _name(r["target"])) for r in relations[:top]]

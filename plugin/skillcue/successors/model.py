@@ -121,6 +121,7 @@ class NextModel:
         self._thread: threading.Thread | None = None
         self._looked_at = 0.0
         self._closed = False
+        self._told = ""  # the last failure: it is tried again and again
 
     def learned(self) -> Learned:
         """What is known now; looks for more in the background when that is due."""
@@ -160,7 +161,8 @@ class NextModel:
         try:
             self.fit()
         except Exception as error:  # noqa: BLE001  # nobody waits; what was learned before stays
-            if not is_ending():
+            if repr(error) != self._told and not is_ending():
+                self._told = repr(error)
                 log.warning("learning what comes next from %s failed: %r", self._path, error)
             with self._lock:
                 self._learned = self._learned or Learned()
