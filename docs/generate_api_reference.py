@@ -60,8 +60,7 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
     ),
     (
         "skillcue.successors",
-        "[What comes next](../how-to/suggest-what-comes-next.md): its settings, and what "
-        "`cue.next_skills(name)` gives.",
+        "[What comes next](../how-to/suggest-what-comes-next.md), for `SkillCue(next_skills=...)`.",
         (),
     ),
     ("skillcue.nudges", "The two instructions of `nudge=True`.", ()),
