@@ -104,6 +104,8 @@ def test_a_file_of_another_version_is_told_of_and_loads_go_on(events, skills, ca
         assert not cue.tools().load("extract").error
         until(lambda: "learning what comes next" in caplog.text)
         assert cue.next_skills("extract") == ()
+        assert cue.wait_ready()
+    assert caplog.text.count("learning what comes next") == 1
 
 
 def test_it_learns_while_it_runs(tmp_path, skills, looking_often):

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from skillcue.library.codes import diagnostic
@@ -101,24 +102,23 @@ class Relations:
 
     all: tuple[Relation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    _of: dict[str, list[tuple[str, str]]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        told: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
-        for relation in self.all:
-            kind = KINDS[relation.kind]
-            if kind.told:
-                told[relation.skill][kind.told, relation.target] = None
-            if kind.told_back:
-                told[relation.target][kind.told_back, relation.skill] = None
-        rank = {kind: number for number, kind in enumerate(_TOLD)}
-        object.__setattr__(
-            self, "_of", {i: sorted(t, key=lambda p: (rank[p[0]], p[1])) for i, t in told.items()}
-        )
 
     def of(self, skill_id: str) -> Sequence[tuple[str, str]]:
         """(what is said, id of another skill) to who has loaded the skill, in a fixed order."""
-        return self._of.get(skill_id, ())
+        return self._told.get(skill_id, ())
+
+    @cached_property
+    def _told(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        told: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for relation in self.all:
+            kind = KINDS[relation.kind]
+            if kind.told:
+                told[relation.skill].add((kind.told, relation.target))
+            if kind.told_back:
+                told[relation.target].add((kind.told_back, relation.skill))
+        return {
+            i: sorted(t, key=lambda pair: (_TOLD.index(pair[0]), pair[1])) for i, t in told.items()
+        }
 
 
 _TOLD = tuple(dict.fromkeys(said for k in KINDS.values() for said in (k.told, k.told_back) if said))

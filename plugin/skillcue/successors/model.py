@@ -131,7 +131,7 @@ class NextModel:
             at_work = self._thread is not None and self._thread.is_alive()  # never in a fork
             if due and not at_work and not self._closed:
                 self._looked_at = now
-                self._thread = start_background("skillcue-next", self._work)
+                self._thread = start_background("skillcue-next", self.try_fit)
             return self._learned or Learned()
 
     def fit(self) -> Learned:
@@ -141,6 +141,17 @@ class NextModel:
             if before is None or self._has_grown(before, is_known):
                 self._learned = fit(self._path, self._settings, is_known)
         return self._learned or Learned()
+
+    def try_fit(self) -> None:
+        """As `fit`; where that fails, what was learned before stays, and the reason is logged."""
+        try:
+            self.fit()
+        except Exception as error:  # noqa: BLE001  # whatever the file does, loads go on
+            if repr(error) != self._told and not is_ending():
+                self._told = repr(error)
+                log.warning("learning what comes next from %s failed: %r", self._path, error)
+            with self._lock:
+                self._learned = self._learned or Learned()
 
     def close(self) -> None:
         """Fit nothing any more, and wait for what is under way."""
@@ -156,13 +167,3 @@ class NextModel:
         if new >= max(LEAST_NEW, GROWTH * before.loads):
             return True
         return not all(map(is_known, before.known)) or any(map(is_known, before.unknown))
-
-    def _work(self) -> None:
-        try:
-            self.fit()
-        except Exception as error:  # noqa: BLE001  # nobody waits; what was learned before stays
-            if repr(error) != self._told and not is_ending():
-                self._told = repr(error)
-                log.warning("learning what comes next from %s failed: %r", self._path, error)
-            with self._lock:
-                self._learned = self._learned or Learned()

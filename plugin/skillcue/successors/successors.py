@@ -70,7 +70,7 @@ class Successors:
     def fit(self) -> None:
         """Learn now, if anything is new."""
         if self._model is not None:
-            self._model.fit()
+            self._model.try_fit()
 
     def close(self) -> None:
         """Learn nothing any more."""
