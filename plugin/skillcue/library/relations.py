@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from skillcue.library.codes import diagnostic
@@ -25,6 +25,8 @@ __all__ = ["KINDS", "Kind", "Relation", "Relations", "read_relations"]
 MOST_TARGETS = 50
 """Skills that one skill may name in one relation; further ones are not read."""
 SHOWN_IN_MESSAGE = 5
+KEYS_KEPT = 1_024
+"""Spellings of keys that are looked at once: a large library has the same few again and again."""
 
 Order = Literal["", "time", "kind"]
 
@@ -160,11 +162,18 @@ def read_relations(skills: Iterable[Skill], find: Callable[[str], Skill | None])
 def _written(skill: Skill) -> Iterator[tuple[str, str]]:
     """(type, name or id of the target) as the file has them."""
     for key, text in skill.metadata.items():
-        kind = re.sub(r"[\s_]+", "-", key.strip().casefold()).removeprefix("metadata.")
-        if kind in KINDS:
+        kind = _kind(key)
+        if kind:
             names = (part.strip().strip("\"'`[]").strip() for part in text.split(","))
             for name in list(dict.fromkeys(filter(None, names)))[:MOST_TARGETS]:
                 yield kind, name
+
+
+@lru_cache(KEYS_KEPT)
+def _kind(key: str) -> str:
+    """The type that a key of front matter names; empty for any other key."""
+    spelled = re.sub(r"[\s_]+", "-", key.strip().casefold()).removeprefix("metadata.")
+    return spelled if spelled in KINDS else ""
 
 
 def _without_contradictions(
