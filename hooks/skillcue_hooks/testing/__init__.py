@@ -14,6 +14,8 @@ from skillcue_hooks.testing.fakes import (
     make_library,
     make_skill,
 )
+from skillcue_hooks.testing.index_conformance import SkillIndexConformance
+from skillcue_hooks.testing.indexed import make_indexed
 
 __all__ = [
     "DenseLegConformance",
@@ -21,6 +23,8 @@ __all__ = [
     "RaisingRetriever",
     "RetrieverConformance",
     "ScriptedLanguageModel",
+    "SkillIndexConformance",
+    "make_indexed",
     "make_library",
     "make_skill",
 ]
