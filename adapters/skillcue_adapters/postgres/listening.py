@@ -1,0 +1,122 @@
+"""News of changes: a connection of its own that waits for notifications."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import socket
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+
+import psycopg
+
+from skillcue_adapters.postgres.connections import Connections
+from skillcue_adapters.postgres.migrations import Connection, quoted
+from skillcue_adapters.threads import is_ending, start_background
+
+__all__ = ["Listener"]
+
+CHECK_S = 15.0
+"""So often a connection without news is tried: one that broke without a word has none either."""
+
+RETRY_S = (0.2, 10.0)
+"""Wait before the first and the last attempts to connect again, doubled in between, seconds."""
+
+log = logging.getLogger("skillcue.postgres")
+
+
+class Listener:
+    """Calls a function with the tenant after each change, until it is ended.
+
+    Args:
+        connections: Gives it a connection.
+        changed: Called from another thread; with ``""`` when changes may have been missed.
+    """
+
+    def __init__(self, connections: Connections, changed: Callable[[str], None]) -> None:
+        self._connections = connections
+        self._changed = changed
+        self._ended = False
+        self.start()
+        _all.add(self)
+
+    def start(self) -> None:
+        """Begin to listen; in a forked child again."""
+        if self._ended:
+            return
+        self._listening = threading.Event()
+        self._read, self._wake = socket.socketpair()
+        start_background("skillcue-postgres-listen", self._run, exit_wait_s=1.0)
+
+    def wait_listening(self, seconds: float) -> bool:
+        """Whether it listens by then: changes before may be missed."""
+        return self._listening.wait(seconds)
+
+    def end(self) -> None:
+        """Call `changed` no more."""
+        self._ended = True
+        with suppress(OSError):
+            self._wake.send(b"x")
+
+    def _run(self) -> None:
+        wait = RETRY_S[0]
+        first = True
+        while not self._over():
+            try:
+                with self._connections.connect() as connection:
+                    connection.execute(f"listen {quoted(self._connections.schema)}")
+                    self._listening.set()
+                    wait = RETRY_S[0]
+                    if not first:
+                        self._tell("")
+                    first = False
+                    self._follow(connection)
+            except psycopg.Error as error:
+                if self._over():
+                    return
+                first = False
+                log.warning(
+                    "no news of %s for now: %s",
+                    self._connections.location,
+                    next(iter(str(error).splitlines()), type(error).__name__),
+                )
+                self._pause(wait)
+                wait = min(2 * wait, RETRY_S[1])
+
+    def _follow(self, connection: Connection) -> None:
+        while not self._over():
+            sockets = [connection.fileno(), self._read.fileno()]
+            ready, _, _ = select.select(sockets, [], [], CHECK_S)
+            if not ready:
+                connection.execute("select 1")
+            for notice in connection.notifies(timeout=0):
+                self._tell(notice.payload)
+
+    def _tell(self, tenant: str) -> None:
+        if self._over():
+            return
+        try:
+            self._changed(tenant)
+        except Exception:  # of whoever listens; others are told all the same
+            log.exception("a listener raised")
+
+    def _pause(self, seconds: float) -> None:
+        select.select([self._read], [], [], seconds)
+
+    def _over(self) -> bool:
+        return self._ended or is_ending()
+
+
+_all: weakref.WeakSet[Listener] = weakref.WeakSet()
+
+
+def _start_all() -> None:
+    for listener in list(_all):
+        listener.start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all)

@@ -1,0 +1,71 @@
+"""Vectors on their way to the database and from it, in the binary form of pgvector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from psycopg.adapt import Dumper, Loader
+from psycopg.pq import Format
+
+from skillcue_adapters.postgres.migrations import Connection, Names
+
+__all__ = ["SparseVector", "Vector", "register_types", "vectors_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A parameter of type ``vector``; float32, one dimension."""
+
+    numbers: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """A parameter of type ``sparsevec``, in its binary form."""
+
+    data: bytes
+
+
+def register_types(connection: Connection, names: Names) -> None:
+    """Make a connection understand `Vector` and `SparseVector`, and leave JSON as it is."""
+    vector, sparse = names.types
+    adapters = connection.adapters
+    adapters.register_dumper(Vector, type("_OwnVector", (_VectorDumper,), {"oid": vector}))
+    adapters.register_dumper(SparseVector, type("_OwnSparse", (_SparseDumper,), {"oid": sparse}))
+    adapters.register_loader("json", _BytesLoader)
+    adapters.register_loader(vector, _BytesLoader)
+
+
+def vectors_of(rows: Sequence[bytes]) -> npt.NDArray[np.float32]:
+    """Vectors as they came, all of one length, as rows."""
+    if not rows:
+        return np.zeros((0, 0), dtype=np.float32)
+    data = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1)
+    return np.ascontiguousarray(data[:, 4:]).view(">f4").astype(np.float32)
+
+
+class _VectorDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        numbers = np.asarray(obj.numbers, dtype=">f4")
+        return np.array([len(numbers), 0], dtype=">i2").tobytes() + numbers.tobytes()
+
+
+class _SparseDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        data: bytes = obj.data
+        return data
+
+
+class _BytesLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)
