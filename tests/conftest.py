@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,8 +13,16 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # `from support...` in tests
 
+from support.postgres import postgres_schema, postgres_url, tell_skipped
+
+__all__ = ["postgres_schema", "postgres_url"]
+
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    tell_skipped(terminalreporter)
 
 
 @pytest.fixture(scope="session")

@@ -49,20 +49,30 @@ class PostgresServer:
     """
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        found = programs()
-        if found is None:
-            raise FileNotFoundError("no PostgreSQL with pgvector is installed")
-        self.folder = Path(tempfile.mkdtemp(prefix="skillcue-postgres-"))
-        self._as = _unprivileged()
-        self._programs = self._runnable(found)
         self._settings = dict(settings or {})
         self.port = _free_port()
+        self._enter(Path(tempfile.mkdtemp(prefix="skillcue-postgres-")))
         if self._as:
             os.chown(self.folder, self._as["user"], self._as["group"])
         self._run(
             "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
             "--locale=C",
         )  # fmt: skip
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> PostgresServer:
+        """One that another process started, to be removed."""
+        server = cls.__new__(cls)
+        server._enter(folder)
+        return server
+
+    def _enter(self, folder: Path) -> None:
+        found = programs()
+        if found is None:
+            raise FileNotFoundError("no PostgreSQL with pgvector is installed")
+        self.folder = folder
+        self._as = _unprivileged()
+        self._programs = self._runnable(found)
 
     @property
     def url(self) -> str:
@@ -133,7 +143,7 @@ class PostgresServer:
             subprocess.run(command, check=True, capture_output=True, cwd="/", **self._as)
         except (OSError, subprocess.CalledProcessError):
             copied = self.folder / "programs"
-            shutil.copytree(found.parent, copied, symlinks=True)
+            shutil.copytree(found.parent, copied, symlinks=True, dirs_exist_ok=True)
             self.folder.chmod(0o755)
             return copied / "bin"
         return found

@@ -62,7 +62,7 @@ class FakeEncoder:
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.dim
         for word in text.casefold().split():
-            digest = hashlib.sha256(word.encode()).digest()
+            digest = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
             vector[digest[0] % self.dim] += 1.0 if digest[1] % 2 else -1.0
         norm = math.sqrt(sum(x * x for x in vector)) or 1.0
         return [x / norm for x in vector]
