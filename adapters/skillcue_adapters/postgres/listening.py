@@ -9,7 +9,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 
 import psycopg
 
@@ -48,8 +48,8 @@ class Listener:
         if self._ended:
             return
         self._listening = threading.Event()
-        self._read, self._wake = socket.socketpair()
-        start_background("skillcue-postgres-listen", self._run, exit_wait_s=1.0)
+        reads, self._wake = socket.socketpair()
+        start_background("skillcue-postgres-listen", partial(self._run, reads), exit_wait_s=1.0)
 
     def wait_listening(self, seconds: float) -> bool:
         """Whether it listens by then: changes before may be missed."""
@@ -58,10 +58,13 @@ class Listener:
     def end(self) -> None:
         """Call `changed` no more."""
         self._ended = True
-        with suppress(OSError):
-            self._wake.send(b"x")
+        self._wake.close()  # the other end becomes readable
 
-    def _run(self) -> None:
+    def _run(self, woken: socket.socket) -> None:
+        with woken:
+            self._listen(woken)
+
+    def _listen(self, woken: socket.socket) -> None:
         wait = RETRY_S[0]
         first = True
         while not self._over():
@@ -73,7 +76,7 @@ class Listener:
                     if not first:
                         self._tell("")
                     first = False
-                    self._follow(connection)
+                    self._follow(connection, woken)
             except psycopg.Error as error:
                 if self._over():
                     return
@@ -83,12 +86,12 @@ class Listener:
                     self._connections.location,
                     next(iter(str(error).splitlines()), type(error).__name__),
                 )
-                self._pause(wait)
+                select.select([woken], [], [], wait)
                 wait = min(2 * wait, RETRY_S[1])
 
-    def _follow(self, connection: Connection) -> None:
+    def _follow(self, connection: Connection, woken: socket.socket) -> None:
         while not self._over():
-            sockets = [connection.fileno(), self._read.fileno()]
+            sockets = [connection.fileno(), woken.fileno()]
             ready, _, _ = select.select(sockets, [], [], CHECK_S)
             if not ready:
                 connection.execute("select 1")
@@ -102,9 +105,6 @@ class Listener:
             self._changed(tenant)
         except Exception:  # of whoever listens; others are told all the same
             log.exception("a listener raised")
-
-    def _pause(self, seconds: float) -> None:
-        select.select([self._read], [], [], seconds)
 
     def _over(self) -> bool:
         return self._ended or is_ending()

@@ -87,7 +87,7 @@ create table {s}.encoder (
 );
 create table {s}.library (
     tenant text collate "C" primary key,
-    revision uuid not null default gen_random_uuid(),
+    revision uuid,
     skills bigint not null default 0,
     bodies bigint not null default 0,
     head_terms bigint not null default 0,

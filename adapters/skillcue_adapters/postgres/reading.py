@@ -30,7 +30,7 @@ BATCH = 500
 
 REVISION = """encode(sha256(convert_to(coalesce(
     string_agg(tenant || ' ' || revision, ',' order by tenant), ''), 'UTF8')), 'hex')"""
-"""Of the rows of ``library`` that are looked at."""
+"""Of the rows of ``library`` that are looked at; a tenant that never had a skill counts for nothing."""
 
 _SKILL = "s.payload, c.body, c.text"
 _FROM = "from {s}.skill s join {s}.content c on c.no = s.no"

@@ -386,7 +386,7 @@ class SkillIndexConformance:
         assert filled.revision(["a"]) == revision
         assert set(_ids_of(list(filled.iterate(["b"])))) == {twin.skill.id}
         other = _seen(filled, ["b"])
-        assert not other & before
+        assert not {told for told in other & before if not _counted(told)}
         assert _seen(filled, ["a", "b"]) >= before | {i for i in other if not _counted(i)}
         for tenants in ([], ["c"], [""], ["a,b"], ['{"a"}'], ["A"], ["a' or 'a'='a"]):
             assert _seen(filled, tenants) == _NOTHING
@@ -512,7 +512,9 @@ class SkillIndexConformance:
         assert statistics.body_terms == sum(sum(item.body.values()) for item in searchable)
         assert statistics.head_frequencies == Counter(heads.values())
         assert index.frequencies(_VOCABULARY, ["a"]) == {
-            term: TermFrequency(heads[term], bodies[term], count) for term, count in either.items()
+            term: TermFrequency(heads[term], bodies[term], either[term])
+            for term in _VOCABULARY
+            if either[term]
         }
         assert len(_found(index, View(head=dict.fromkeys(_VOCABULARY, 1.0)))) == sum(
             1 for item in searchable if set(item.head) & set(_VOCABULARY)
