@@ -9,6 +9,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import psycopg
@@ -58,7 +59,9 @@ class Listener:
     def end(self) -> None:
         """Call `changed` no more."""
         self._ended = True
-        self._wake.close()  # the other end becomes readable
+        with suppress(OSError):  # a second time
+            self._wake.send(b"x")
+        self._wake.close()
 
     def _run(self, woken: socket.socket) -> None:
         with woken:
