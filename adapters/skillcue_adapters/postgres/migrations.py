@@ -315,6 +315,8 @@ def migrate(connection: Connection, schema: str) -> Names:
 
 
 def _install_extension(connection: Connection) -> None:
+    # Of the whole database: another schema may be about to do the same.
+    connection.execute("select pg_advisory_xact_lock(hashtextextended('skillcue', 0))")
     try:
         # Fixed, so that it does not depend on the search path of whoever comes first.
         connection.execute("create extension if not exists vector schema public")
