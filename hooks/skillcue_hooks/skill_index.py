@@ -155,6 +155,7 @@ class IndexStatistics:
         head_terms: Terms of all heads together, repeats included.
         body_terms: Terms of all bodies together, likewise.
         head_frequencies: Number of terms by the number of heads they occur in, above 0.
+        body_frequencies: Number of terms by the number of bodies they occur in, above 0.
         revision: Of which revision they are.
     """
 
@@ -163,6 +164,7 @@ class IndexStatistics:
     head_terms: int
     body_terms: int
     head_frequencies: Mapping[int, int] = field(hash=False)
+    body_frequencies: Mapping[int, int] = field(hash=False)
     revision: str
 
 
