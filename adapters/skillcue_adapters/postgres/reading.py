@@ -62,20 +62,21 @@ class Reader:
         """See `SkillIndex.statistics`."""
         query = f"""
             with counted as (
-                select head, count(*) as terms from (
-                    select sum(head)::bigint as head from {{s}}.term_count
-                    where tenant = any(%(tenants)s) and head > 0 group by term
-                ) heads group by head
+                select sum(head)::bigint as head, sum(body)::bigint as body
+                from {{s}}.term_count where tenant = any(%(tenants)s) group by term
             )
             select coalesce(sum(skills), 0)::bigint, coalesce(sum(bodies), 0)::bigint,
                 coalesce(sum(head_terms), 0)::bigint, coalesce(sum(body_terms), 0)::bigint,
-                array(select head from counted order by head),
-                array(select terms from counted order by head), {REVISION}
+                array(select array[head, count(*)] from counted where head > 0 group by head),
+                array(select array[body, count(*)] from counted where body > 0 group by body),
+                {REVISION}
             from {{s}}.library where tenant = any(%(tenants)s)"""
-        row = self._rows(query, {}, tenants)[0]
-        skills, bodies, head_terms, body_terms, held, terms, revision = row
-        heads = dict(zip(held, terms, strict=True))
-        return IndexStatistics(skills, bodies, head_terms, body_terms, heads, revision)
+        skills, bodies, head_terms, body_terms, heads, in_bodies, revision = self._rows(
+            query, {}, tenants
+        )[0]
+        return IndexStatistics(
+            skills, bodies, head_terms, body_terms, dict(heads), dict(in_bodies), revision
+        )
 
     def frequencies(
         self, terms: Sequence[str], tenants: Sequence[str]
@@ -129,21 +130,19 @@ class Reader:
     def page(
         self, after: tuple[str, str] | None, limit: int, tenants: Sequence[str]
     ) -> list[Skill]:
-        """See `SkillIndex.page`."""
+        """See `SkillIndex.page`; without bodies."""
         behind = "" if after is None else "and (sort_name, id) > (%(name)s, %(id)s)"
-        query = f"""select {_SKILL} from (
-                select near.no from unnest(%(tenants)s::text[]) own
-                cross join lateral (
-                    select no, sort_name, id from {{s}}.skill
-                    where tenant = own and searchable {behind}
-                    order by sort_name, id limit %(limit)s
-                ) near order by near.sort_name, near.id limit %(limit)s
-            ) shown join {{s}}.skill s on s.no = shown.no join {{s}}.content c on c.no = s.no
-            order by s.sort_name, s.id"""
+        query = f"""select near.payload from unnest(%(tenants)s::text[]) own
+            cross join lateral (
+                select payload, sort_name, id from {{s}}.skill
+                where tenant = own and searchable {behind}
+                order by sort_name, id limit %(limit)s
+            ) near order by near.sort_name, near.id limit %(limit)s"""
         parameters: dict[str, Any] = {"limit": limit}
         if after is not None:
             parameters |= {"name": sort_name(after[0]), "id": plain_text(after[1])}
-        return [decoded(*row) for row in self._rows(query, parameters, tenants)]
+        rows = self._rows(query, parameters, tenants)
+        return [read_payload(payload).skill for (payload,) in rows]
 
     def iterate(self, tenants: Sequence[str]) -> Iterator[Skill]:
         """See `SkillIndex.iterate`; one short transaction a batch."""

@@ -315,11 +315,13 @@ class SkillIndexConformance:
     def test_statistics_count_what_can_be_searched(self, filled: SkillIndex) -> None:
         statistics = filled.statistics(["a"])
         heads = Counter(term for item in _SEARCHABLE for term in item.head)
+        bodies = Counter(term for item in _SEARCHABLE for term in item.body)
         assert statistics.skills == len(_SEARCHABLE)
         assert statistics.bodies == sum(1 for item in _SEARCHABLE if item.skill.body)
         assert statistics.head_terms == sum(sum(i.head.values()) for i in _SEARCHABLE)
         assert statistics.body_terms == sum(sum(i.body.values()) for i in _SEARCHABLE)
         assert statistics.head_frequencies == Counter(heads.values())
+        assert statistics.body_frequencies == Counter(bodies.values())
         assert statistics.revision == filled.revision(["a"])
 
     def test_frequencies_count_skills(self, filled: SkillIndex) -> None:
@@ -512,6 +514,7 @@ class SkillIndexConformance:
         assert statistics.head_terms == sum(sum(item.head.values()) for item in searchable)
         assert statistics.body_terms == sum(sum(item.body.values()) for item in searchable)
         assert statistics.head_frequencies == Counter(heads.values())
+        assert statistics.body_frequencies == Counter(bodies.values())
         assert index.frequencies(_VOCABULARY, ["a"]) == {
             term: TermFrequency(heads[term], bodies[term], either[term])
             for term in _VOCABULARY
@@ -660,6 +663,7 @@ def _seen(index: SkillIndex, tenants: Sequence[str]) -> frozenset[str]:
         f"head terms {statistics.head_terms}",
         f"body terms {statistics.body_terms}",
         *(f"heads {pair}" for pair in statistics.head_frequencies.items()),
+        *(f"texts {pair}" for pair in statistics.body_frequencies.items()),
         *(f"term {pair}" for pair in index.frequencies(words, tenants).items()),
         *(f"sample {_plain(item)}" for item in index.sample(100, tenants)),
         *(f"fetch {skill}" for skill in index.fetch(ids, tenants).values()),
@@ -683,7 +687,9 @@ def _seen(index: SkillIndex, tenants: Sequence[str]) -> frozenset[str]:
 
 def _counted(text: str) -> bool:
     """It is a number that is another one when a tenant joins."""
-    return text.split()[0] in {"skills", "bodies", "heads", "term"} or " terms " in text[:12]
+    return (
+        text.split()[0] in {"skills", "bodies", "heads", "texts", "term"} or " terms " in text[:12]
+    )
 
 
 def _plain(item: IndexedSkill) -> Any:
