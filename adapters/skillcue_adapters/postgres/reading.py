@@ -145,21 +145,16 @@ class Reader:
         return [read_payload(payload).skill for (payload,) in rows]
 
     def iterate(self, tenants: Sequence[str]) -> Iterator[Skill]:
-        """See `SkillIndex.iterate`; one short transaction a batch."""
-        query = f"""select {_SKILL} from (
-                select near.no from unnest(%(tenants)s::text[]) own
-                cross join lateral (
-                    select no, id from {{s}}.skill where tenant = own and id > %(after)s
-                    order by id limit %(limit)s
-                ) near order by near.id limit %(limit)s
-            ) shown join {{s}}.skill s on s.no = shown.no join {{s}}.content c on c.no = s.no
-            order by s.id"""
+        """See `SkillIndex.iterate`; without bodies, one short transaction a batch."""
+        query = """select near.payload, near.id from unnest(%(tenants)s::text[]) own
+            cross join lateral (
+                select payload, id from {s}.skill where tenant = own and id > %(after)s
+                order by id limit %(limit)s
+            ) near order by near.id limit %(limit)s"""
         after = ""
         while rows := self._rows(query, {"after": after, "limit": BATCH}, tenants):
-            for row in rows:
-                skill = decoded(*row)
-                after = skill.id
-                yield skill
+            for payload, after in rows:
+                yield read_payload(payload).skill
 
     def text(self, skill_id: str, tenants: Sequence[str]) -> str:
         """See `SkillIndex.read_text`."""

@@ -1,0 +1,218 @@
+"""An index on PostgreSQL under load: what it costs, and what its legs find.
+
+Run: ``python tests/bench/bench_scale.py [--data FOLDER] [--size 34000] [--url URL] [--seconds 10]
+[--encoder static] [--json FILE]``.
+
+FOLDER is laid out as for ``bench_bm25.py``; without it skills are made up. Without a url a server
+is started in a temporary folder, and removed afterwards; with one, schema ``skillcue_bench`` of that
+database is made anew. Recall is measured against the same index asked without its short cuts:
+against all vectors, and against all postings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+from data import load
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.postgres_server import PostgresServer
+
+from skillcue_adapters.analyzer import ANALYZER
+from skillcue_adapters.encoders import open_encoder
+from skillcue_adapters.indexed.prepare import Unprepared, prepare
+from skillcue_adapters.postgres import PostgresIndex
+from skillcue_adapters.term_index import SmoothedBM25
+from skillcue_hooks.skill_index import IndexQuery, Legs, View
+
+SCHEMA = "skillcue_bench"
+TENANT = "bench"
+DEPTH = 100
+BATCH = 1000
+BUDGETS = (1000, 3000, 10_000)
+TOP = 20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--size", type=int, default=34_000)
+    parser.add_argument("--url")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--encoder", default="static")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    if arguments.url:
+        report = measure(arguments.url, arguments)
+    else:
+        server = PostgresServer({"shared_buffers": "1GB", "maintenance_work_mem": "512MB"})
+        try:
+            server.start()
+            report = measure(server.url, arguments)
+        finally:
+            server.remove()
+    print(json.dumps(report, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1))
+
+
+def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """All figures."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"drop schema if exists {SCHEMA} cascade")
+    data = load(arguments.data)
+    pool = data.pool(arguments.size)
+    encoder = open_encoder(arguments.encoder)
+    index = PostgresIndex(url, schema=SCHEMA, write_s=3600)
+    try:
+        report: dict[str, Any] = {"rows": len(pool)} | fill(index, pool, encoder)
+        report["database_mb"] = size_mb(url)
+        queries = {
+            "short": views_of(index, encoder, data.short),
+            "long": views_of(index, encoder, data.tasks),
+        }
+        for name, views in queries.items():
+            print(name, file=sys.stderr)
+            report[name] = recalls(index, url, views)
+            for budget in (BUDGETS[1], None):
+                for clients in (1, 4):
+                    key = f"postings {budget}, {clients} clients"
+                    report[name][key] = latency(url, views, budget, clients, arguments.seconds)
+                    print(key, report[name][key], file=sys.stderr)
+        return report
+    finally:
+        index.close()
+
+
+def fill(index: PostgresIndex, pool: Sequence[Any], encoder: Any) -> dict[str, float]:
+    """Store the pool; encoding is not part of the time."""
+    took, longest = 0.0, 0.0
+    for start in range(0, len(pool), BATCH):
+        items = prepare([Unprepared(skill) for skill in pool[start : start + BATCH]], encoder)
+        began = time.perf_counter()
+        index.apply(items, tenant=TENANT, encoder=encoder.fingerprint)
+        one = time.perf_counter() - began
+        took, longest = took + one, max(longest, one)
+    print(f"loaded in {took:.1f} s", file=sys.stderr)
+    edited = [replace(item, text="edited") for item in items[:100]]
+    began = time.perf_counter()
+    index.apply(edited, tenant=TENANT, encoder=encoder.fingerprint)
+    edit = time.perf_counter() - began
+    return {"load_s": round(took, 1), "batch_s": round(longest, 2), "edit_100_s": round(edit, 3)}
+
+
+def views_of(index: PostgresIndex, encoder: Any, texts: Sequence[str]) -> list[View]:
+    """Queries as mode bm25 weighs their terms, with vectors."""
+    skills = index.statistics([TENANT]).skills
+    vectors = np.asarray(encoder.encode_queries(list(texts)), dtype=np.float32)
+    views = []
+    for text, vector in zip(texts, vectors, strict=True):
+        counts = ANALYZER.counts(text)
+        found = index.frequencies(list(counts), [TENANT])
+        weights = {t: 2.0 * counts[t] / (1.0 + counts[t]) for t in found}
+        head = {t: w * SmoothedBM25.idf_of(skills, found[t].head) for t, w in weights.items()}
+        body = {t: 1.5 * w * SmoothedBM25.idf_of(skills, found[t].body) for t, w in weights.items()}
+        views.append(View(vector, head, body))
+    return views
+
+
+def recalls(index: PostgresIndex, url: str, views: Sequence[View]) -> dict[str, float]:
+    """Shares of the best that the short cuts find as well."""
+    exact = PostgresIndex(url, schema=SCHEMA, exact_up_to=10**9)
+    try:
+        whole = [exact.candidates(asked(view, None)) for view in views]
+    finally:
+        exact.close()
+    near = [index.candidates(asked(view, None)) for view in views]
+    found = {f"dense recall@{TOP}": shared(whole, near, dense)}
+    for budget in BUDGETS:
+        pruned = [index.candidates(asked(view, budget)) for view in views]
+        found[f"lexical recall@{TOP}, postings {budget}"] = shared(whole, pruned, lexical)
+        found[f"lexical leg, postings {budget}"] = statistics.mean(
+            len(legs.lexical[0]) for legs in pruned
+        )
+    return {name: round(value, 4) for name, value in found.items()}
+
+
+def asked(view: View, postings: int | None) -> IndexQuery:
+    return IndexQuery((view,), DEPTH, (TENANT,), postings=postings)
+
+
+def dense(legs: Legs) -> list[str]:
+    return [legs.candidates[n].skill.id for n in legs.dense[0][:TOP]]
+
+
+def lexical(legs: Legs) -> list[str]:
+    return [legs.candidates[n].skill.id for n in legs.lexical[0][:TOP]]
+
+
+def shared(whole: Sequence[Legs], found: Sequence[Legs], leg: Callable[[Legs], list[str]]) -> float:
+    shares = [
+        len({*leg(a)} & {*leg(b)}) / len(leg(a))
+        for a, b in zip(whole, found, strict=True)
+        if leg(a)
+    ]
+    return statistics.mean(shares)
+
+
+def latency(
+    url: str, views: Sequence[View], budget: int | None, clients: int, seconds: float
+) -> dict[str, float]:
+    """Milliseconds of a query, of `clients` processes at a time, and queries a second of all."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(clients) as pool:
+        work = partial(ask, url, views, budget, seconds)
+        taken = [one for part in pool.map(work, range(clients), chunksize=1) for one in part]
+    taken.sort()
+    return {
+        "p50_ms": round(1000 * taken[len(taken) // 2], 2),
+        "p95_ms": round(1000 * taken[int(len(taken) * 0.95)], 2),
+        "per_s": round(len(taken) / seconds, 1),
+    }
+
+
+def ask(
+    url: str, views: Sequence[View], budget: int | None, seconds: float, first: int
+) -> list[float]:
+    """Seconds of each query of one client."""
+    index = PostgresIndex(url, schema=SCHEMA)
+    taken: list[float] = []
+    try:
+        for view in views:
+            index.candidates(asked(view, budget))
+        end, number = time.perf_counter() + seconds, first
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            index.candidates(asked(views[number % len(views)], budget))
+            taken.append(time.perf_counter() - began)
+            number += 1
+    finally:
+        index.close()
+    return taken
+
+
+def size_mb(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "select sum(pg_total_relation_size(c.oid)) from pg_class c"
+            " join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and relkind = 'r'",
+            [SCHEMA],
+        ).fetchone()
+    return round(int(row[0]) / 2**20) if row else 0
+
+
+if __name__ == "__main__":
+    main()
