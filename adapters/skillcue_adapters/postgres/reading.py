@@ -153,8 +153,8 @@ class Reader:
             ) near order by near.id limit %(limit)s"""
         after = ""
         while rows := self._rows(query, {"after": after, "limit": BATCH}, tenants):
-            for payload, after in rows:
-                yield read_payload(payload).skill
+            yield from (read_payload(payload).skill for payload, _ in rows)
+            after = rows[-1][1]
 
     def text(self, skill_id: str, tenants: Sequence[str]) -> str:
         """See `SkillIndex.read_text`."""
