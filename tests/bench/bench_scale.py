@@ -75,7 +75,7 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
         connection.execute(f"drop schema if exists {SCHEMA} cascade")
     data = load(arguments.data)
     pool = data.pool(arguments.size)
-    encoder = open_encoder(arguments.encoder, _built_in_encoders)
+    encoder = open_encoder(arguments.encoder, _built_in_encoders())
     index = PostgresIndex(url, schema=SCHEMA, write_s=3600)
     try:
         report: dict[str, Any] = {"rows": len(pool)} | fill(index, pool, encoder)
