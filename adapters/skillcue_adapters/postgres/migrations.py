@@ -300,7 +300,7 @@ def migrate(connection: Connection, schema: str) -> Names:
         assert names is not None
         done = schema_version(connection, schema)
         if not done:
-            connection.execute(f"create schema if not exists {names.schema}")
+            _make_schema(connection, schema)
             connection.execute(
                 f"create table {names.schema}.migration"
                 " (version integer primary key, applied timestamptz not null default now())"
@@ -312,6 +312,13 @@ def migrate(connection: Connection, schema: str) -> Names:
             )
             log.info("schema %r has version %d", schema, number)
         return names
+
+
+def _make_schema(connection: Connection, schema: str) -> None:
+    # Not `if not exists`, which asks for the right to create one in any case.
+    query = "select exists (select from pg_namespace where nspname = %s)"
+    if connection.execute(query, [schema]).fetchone() != (True,):
+        connection.execute(f"create schema {quoted(schema)}")
 
 
 def _install_extension(connection: Connection) -> None:
