@@ -35,7 +35,7 @@ from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.indexed.prepare import Unprepared, prepare
 from skillcue_adapters.postgres import PostgresIndex
-from skillcue_adapters.stages import _built_in_encoders  # noqa: E402
+from skillcue_adapters.stages import _built_in_encoders
 from skillcue_adapters.term_index import SmoothedBM25
 from skillcue_hooks.skill_index import IndexQuery, Legs, View
 
