@@ -93,7 +93,7 @@ class PostgresServer:
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
-            "unix_socket_directories": str(self.folder),
+            "unix_socket_directories": "",
             "max_connections": "200",
             **self._settings,
         }
@@ -120,6 +120,8 @@ class PostgresServer:
         while any(map(_runs, processes)):
             assert time.monotonic() < end, "the server does not die"
             time.sleep(0.02)
+        # Until somebody collects the dead process, its number is taken for a server that runs.
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Stop it, where it runs, and delete its data."""

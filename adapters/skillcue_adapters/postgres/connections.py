@@ -288,6 +288,10 @@ def _parsed(url: str, limits: Limits) -> tuple[str, str, str]:
             keepalives_interval=known.get("keepalives_interval", 5),
             keepalives_count=known.get("keepalives_count", 4),
         )
+        ports = str(known.get("port") or "0").split(",")
+        # An @ in a host is one of a password that is not quoted.
+        if "@" in str(known.get("host")) or not all(port.isdecimal() for port in ports):
+            raise psycopg.ProgrammingError
     except psycopg.Error:
         # Without the cause, which quotes the url and with it the password.
         raise ConfigurationError(

@@ -253,24 +253,30 @@ class _Writer:
             },
         )
         skills, head_terms, body_terms = counts[0]
-        averages = Averages(head_terms / max(skills, 1), body_terms / max(skills, 1))
-        if _drifted(self._averages, averages):
-            self._averages = averages
-            self._run(
-                "update {s}.library set head_average = %s, body_average = %s where tenant = %s",
-                [averages.head, averages.body, self._change.tenant],
-            )
-            self._make_vectors_anew()
+        head, body = head_terms / max(skills, 1), body_terms / max(skills, 1)
+        drifted = [_drifted(self._averages.head, head), _drifted(self._averages.body, body)]
+        if not any(drifted):
+            return
+        self._averages = Averages(
+            head if drifted[0] else self._averages.head, body if drifted[1] else self._averages.body
+        )
+        self._run(
+            "update {s}.library set head_average = %s, body_average = %s where tenant = %s",
+            [self._averages.head, self._averages.body, self._change.tenant],
+        )
+        self._make_vectors_anew(*drifted)
 
-    def _make_vectors_anew(self) -> None:
+    def _make_vectors_anew(self, heads: bool, bodies: bool) -> None:
+        """Of skills that have terms in a field whose mean length has moved."""
         query = self._names.fill(
             "select no, facts, head_length, body_length from {s}.skill"
             " where tenant = %s and searchable"
+            " and ((%s and head_length > 0) or (%s and body_length > 0))"
         )
         update = self._names.fill("update {s}.lexicon set bm = %b::{e}.sparsevec where no = %s")
         with self._connection.cursor("lengths", binary=True) as walk:
             walk.itersize = BATCH
-            walk.execute(query, [self._change.tenant])
+            walk.execute(query, [self._change.tenant, heads, bodies])
             while rows := walk.fetchmany(BATCH):
                 self._many(
                     update,
@@ -398,9 +404,8 @@ class _Writer:
             cursor.executemany(self._names.fill(query), values)
 
 
-def _drifted(old: Averages, new: Averages) -> bool:
-    pairs = ((old.head, new.head), (old.body, new.body))
-    return any(abs(after - before) > DRIFT * before for before, after in pairs)
+def _drifted(before: float, after: float) -> bool:
+    return abs(after - before) > DRIFT * before
 
 
 _INSERT_SKILL = """insert into {s}.skill (
