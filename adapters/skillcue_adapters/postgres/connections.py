@@ -249,6 +249,11 @@ class Connections:
                 f" {self._told(error)}.",
                 "Run PostgresIndex(url).migrate() as their owner, and publish again.",
             ) from error
+        except errors.ProgramLimitExceeded as error:
+            raise ConfigurationError(
+                f"A skill does not fit into {self.location}: {self._told(error)}.",
+                "Shorten the texts of the skill, or exclude it.",
+            ) from error
         except errors.ReadOnlySqlTransaction as error:
             raise IndexUnavailableError(
                 f"The server at {self.location} is a replica that only reads.",

@@ -38,7 +38,8 @@ SLOTS = 2**28
 numbers. Only which skills are candidates depends on it, never a score."""
 
 MOST_TERMS = 16_000
-"""Numbers that a sparse vector of pgvector may have; the smallest of more are left out."""
+"""Numbers that a sparse vector of pgvector may have; of more, the smallest of bodies are left out: a
+skill with so many words is found by the others."""
 
 Facts = npt.NDArray[np.void]
 """Rows of term, count in the head, count in the body; ascending by term."""
@@ -169,6 +170,7 @@ def _binary(indices: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> bytes:
     sums = np.bincount(own, weights=values, minlength=len(places)).astype(">f4")
     kept = np.flatnonzero(sums)
     if len(kept) > MOST_TERMS:
-        kept = np.sort(kept[np.argsort(-np.abs(sums[kept]), kind="stable")[:MOST_TERMS]])
+        order = np.lexsort((-np.abs(sums[kept]), places[kept] % 2))
+        kept = np.sort(kept[order[:MOST_TERMS]])
     header = np.array([2 * SLOTS, len(kept), 0], dtype=">i4")
     return header.tobytes() + places[kept].astype(">i4").tobytes() + sums[kept].tobytes()

@@ -114,7 +114,7 @@ create table {s}.skill (
     facts bytea not null,
     emb {e}.vector not null
 ) with (toast_tuple_target = 8160);
-alter table {s}.skill alter column emb set storage plain, alter column facts set storage external;
+alter table {s}.skill alter column facts set storage external;
 create index skill_by_tenant on {s}.skill (tenant, id);
 create index skill_by_sort_name on {s}.skill (tenant, sort_name, id) where searchable;
 create index skill_by_key on {s}.skill (tenant, key, id) where searchable;

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from psycopg import errors
 
 from skillcue_adapters.postgres.facts import counts_of, sparse_query, term_hash
 from skillcue_adapters.postgres.migrations import FILTERS, Connection, Names
@@ -38,11 +39,20 @@ def find_candidates(
         names: For SQL.
         query: What is wanted.
         exact_up_to: In a library of more skills the dense leg comes from the vector index.
+
+    Raises:
+        ConfigurationError: A filter is unknown, or vectors have another length than those stored.
     """
     search = _Search(query, exact_up_to)
-    rows = search.run(connection, names)
-    if search.may_have_missed(rows):
-        rows = _Search(query, None).run(connection, names)
+    try:
+        rows = search.run(connection, names)
+        if search.may_have_missed(rows):
+            rows = _Search(query, None).run(connection, names)
+    except errors.DataException as error:
+        raise ConfigurationError(
+            f"The index cannot compare vectors: {error.diag.message_primary}.",
+            "Use the encoder it was published with.",
+        ) from error
     return _legs(query, rows)
 
 

@@ -1,0 +1,260 @@
+"""The vector index, sparse vectors, and one statement a query."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from skillcue_adapters.postgres import PostgresIndex
+from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.skill_index import IndexedSkill, IndexQuery, View
+from skillcue_hooks.testing import FakeEncoder, make_indexed
+
+ENCODER = FakeEncoder()
+WORDS = [f"word{number}" for number in range(300)]
+K1, B = 1.5, 0.75
+
+
+def made(number: int, dice: random.Random, tenant: str = "a") -> IndexedSkill:
+    words = dice.choices(WORDS, [1 / (n + 5) for n in range(300)], k=dice.randint(3, 30))
+    body = dice.choices(WORDS, k=dice.randint(0, 60))
+    return make_indexed(
+        f"skill{number:04}",
+        " ".join(words),
+        " ".join(body),
+        tenant=tenant,
+        tags=("rare",) if number % 97 == 0 else (),
+    )
+
+
+@pytest.fixture
+def skills() -> list[IndexedSkill]:
+    dice = random.Random(3)
+    return [made(number, dice) for number in range(1200)]
+
+
+@pytest.fixture
+def approximate(
+    postgres_url: str, postgres_schema: str, skills: list[IndexedSkill]
+) -> Iterator[PostgresIndex]:
+    """Every search of a vector goes through the vector index."""
+    index = PostgresIndex(postgres_url, schema=postgres_schema, exact_up_to=0)
+    index.apply(skills, tenant="a", encoder=ENCODER.fingerprint)
+    yield index
+    index.close()
+
+
+def ids(index: PostgresIndex, query: IndexQuery) -> list[str]:
+    legs = index.candidates(query)
+    return [legs.candidates[n].skill.id for n in legs.dense[0]]
+
+
+def nearest(skills: list[IndexedSkill], vector: array[float], count: int) -> list[float]:
+    products = np.array([item.vector for item in skills]) @ np.array(vector)
+    return sorted(products.tolist(), reverse=True)[:count]
+
+
+def test_the_vector_index_finds_nearly_all_of_the_nearest(
+    approximate: PostgresIndex, skills: list[IndexedSkill]
+) -> None:
+    """Compared by similarity: skills with equal vectors are as good as each other."""
+    by_id = {item.skill.id: item for item in skills}
+    shares = []
+    for number in range(0, 1200, 60):
+        vector = skills[number].vector
+        found = ids(approximate, IndexQuery((View(vector),), 20, ("a",)))
+        assert len(found) == 20
+        assert found[0] in {i.skill.id for i in skills if list(i.vector) == list(vector)}
+        products = [float(np.dot(by_id[i].vector, vector)) for i in found]
+        assert products == sorted(products, reverse=True), "in the order of exact products"
+        cut = nearest(skills, vector, 20)[-1]
+        shares.append(np.mean([product >= cut - 1e-6 for product in products]))
+    assert np.mean(shares) >= 0.95
+
+
+def test_the_vector_index_is_used(approximate: PostgresIndex, postgres_url: str) -> None:
+    schema = repr(approximate).partition("schema='")[2].rstrip("')")
+
+    def scans() -> int:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            row = connection.execute(
+                "select idx_scan from pg_stat_all_indexes where schemaname = %s"
+                " and indexrelname = 'skill_by_vector'",
+                [schema],
+            ).fetchone()
+        assert row
+        return int(row[0])
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"analyze {schema}.skill")
+    before = scans()
+    ids(approximate, IndexQuery((View(made(5000, random.Random(1)).vector),), 20, ("a",)))
+    approximate.close()  # what a process counted is known when it ends
+    for _ in range(500):
+        if scans() > before:
+            break
+    assert scans() > before
+
+
+def test_filters_and_small_tenants_get_as_many_as_they_ask_for(
+    approximate: PostgresIndex, skills: list[IndexedSkill]
+) -> None:
+    dice = random.Random(4)
+    few = [made(number, dice, tenant="b") for number in range(30)]
+    approximate.apply(few, tenant="b", encoder=ENCODER.fingerprint)
+    for number in range(0, 1200, 150):
+        view = View(skills[number].vector)
+        assert len(ids(approximate, IndexQuery((view,), 25, ("b",)))) == 25
+        rare = ids(approximate, IndexQuery((view,), 10, ("a",), (("tag", "rare"),)))
+        assert len(rare) == 10
+        assert all(int(i.partition("@")[0].removeprefix("skill")) % 97 == 0 for i in rare)
+
+
+def test_the_lexical_leg_is_bm25(approximate: PostgresIndex, skills: list[IndexedSkill]) -> None:
+    """Also after the mean lengths have moved, and with the lengths of skills that are gone."""
+    long = [make_indexed(f"long{n}", " ".join(WORDS * 2), tenant="a") for n in range(60)]
+    approximate.apply(long, tenant="a", encoder=ENCODER.fingerprint)
+    gone = [item.skill.id for item in skills[::7]]
+    approximate.apply([], gone, tenant="a", encoder=ENCODER.fingerprint)
+    held = [item for item in [*skills, *long] if item.skill.id not in set(gone)]
+    weights = {word: 1.0 + n / 7 for n, word in enumerate(WORDS[5:60:6])}
+    body = {word: weight / 2 for word, weight in weights.items()}
+    query = IndexQuery((View(head=weights, body=body),), 50, ("a",))
+    legs = approximate.candidates(query)
+    found = [legs.candidates[n].skill.id for n in legs.lexical[0]]
+    scores = bm25(held, weights, body)
+    best = sorted(scores, key=lambda i: (-scores[i], i))[:50]
+    # Mean lengths may be off by the drift that is let through, so near ties may change places.
+    assert len({*found[:20]} & {*best}) == 20
+    assert [scores[i] for i in found] == pytest.approx([scores[i] for i in best], rel=0.03)
+
+
+def bm25(
+    held: list[IndexedSkill], head: dict[str, float], body: dict[str, float]
+) -> dict[str, float]:
+    """Scores as they are defined, skill by skill."""
+    scores: dict[str, float] = {}
+    for side, weights in (("head", head), ("body", body)):
+        lengths = {item.skill.id: sum(getattr(item, side).values()) for item in held}
+        average = sum(lengths.values()) / len(held)
+        for item in held:
+            counts, norm = getattr(item, side), K1 * (1 - B + B * lengths[item.skill.id] / average)
+            for term, weight in weights.items():
+                if count := counts.get(term):
+                    gain = weight * count * (K1 + 1) / (count + norm)
+                    scores[item.skill.id] = scores.get(item.skill.id, 0.0) + gain
+    return scores
+
+
+def test_candidates_are_one_statement(
+    postgres_url: str, postgres_schema: str, skills: list[IndexedSkill]
+) -> None:
+    """Two views, both legs, names and filters; read in the log of the server."""
+    url = f"{postgres_url}?options=-c%20log_statement%3Dall"
+    index = PostgresIndex(url, schema=postgres_schema)
+    index.apply(skills[:300], tenant="a", encoder=ENCODER.fingerprint)
+    views = tuple(
+        View(
+            item.vector, dict.fromkeys(item.head, 1.0), dict.fromkeys(item.body, 1.0), (item.name,)
+        )
+        for item in skills[:2]
+    )
+    with psycopg.connect(postgres_url) as connection:
+        row = connection.execute("show data_directory").fetchone()
+    assert row
+    log = Path(row[0]).parent / "log"
+    before = log.stat().st_size
+    legs = index.candidates(IndexQuery(views, 20, ("a",), (("trust", "trusted"),)))
+    assert len(legs.candidates) >= 20
+    index.close()
+    with log.open("rb") as file:
+        file.seek(before)
+        written = file.read().decode(errors="replace")
+    mine = [line for line in written.splitlines() if f'"{postgres_schema}"' in line]
+    statements = [line for line in mine if "LOG:" in line]
+    settings = [line for line in written.splitlines() if "set_config" in line and "LOG:" in line]
+    assert "with scope as materialized" in written
+    assert len(statements) <= 1
+    assert len(settings) >= 2
+
+
+def test_vectors_of_any_length_that_can_be_indexed(postgres_url: str, postgres_schema: str) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema, exact_up_to=0)
+    for dim in (1, 3072, 4000):
+        item = replace(make_indexed("long"), vector=np.full(dim, 0.1, dtype=np.float32))
+        index.apply([item], tenant="a", encoder=f"encoder of {dim}")
+        assert index.dim == dim
+        assert ids(index, IndexQuery((View(item.vector),), 5, ("a",))) == [item.skill.id]
+        index.apply([], [item.skill.id], tenant="a", encoder=f"encoder of {dim}")
+    item = replace(make_indexed("long"), vector=np.full(4001, 0.1, dtype=np.float32))
+    with pytest.raises(ConfigurationError, match="4000"):
+        index.apply([item], tenant="a", encoder="x")
+    index.close()
+
+
+def test_a_query_of_another_length_is_a_mistake(approximate: PostgresIndex) -> None:
+    with pytest.raises(ConfigurationError, match="encoder"):
+        approximate.candidates(IndexQuery((View(array("f", [1.0, 0.0])),), 5, ("a",)))
+
+
+def test_very_many_terms_and_very_large_texts(postgres_url: str, postgres_schema: str) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    words = " ".join(f"term{number}" for number in range(40_000))
+    huge = make_indexed("huge", "One", words, text=words * 20, files={"a.bin": bytes(5_000_000)})
+    index.apply([huge], tenant="a", encoder=ENCODER.fingerprint)
+    assert index.read_text(huge.skill.id, ["a"]) == huge.text
+    assert index.files(huge.skill.id, ["a"]) == {"a.bin": 5_000_000}
+    assert index.statistics(["a"]).body_terms == 40_000
+    asked = IndexQuery((View(head={"one": 1.0}, body={"term7": 1.0, "term39999": 1.0}),), 5, ("a",))
+    (found,) = index.candidates(asked).candidates
+    assert found.body == {"term7": 1, "term39999": 1}
+    index.apply([], [huge.skill.id], tenant="a", encoder=ENCODER.fingerprint)
+    assert index.frequencies(["term7"], ["a"]) == {}
+    index.close()
+
+
+@pytest.mark.parametrize("skill_id", ["nul\x00@x", "x" * 2001, "lone\ud800"])
+def test_ids_that_cannot_be_stored_are_a_mistake(
+    postgres_url: str, postgres_schema: str, skill_id: str
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    item = make_indexed("x", id=skill_id)
+    with pytest.raises(ConfigurationError, match="cannot be stored"):
+        index.apply([item], tenant="a", encoder=ENCODER.fingerprint)
+    assert index.fetch([skill_id], ["a"]) == {}
+    index.close()
+
+
+@pytest.mark.parametrize("tenant", ["nul\x00", "x" * 129])
+def test_tenants_that_cannot_be_stored_are_a_mistake(
+    postgres_url: str, postgres_schema: str, tenant: str
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    with pytest.raises(ConfigurationError, match="name of a tenant"):
+        index.apply([make_indexed("x")], tenant=tenant, encoder=ENCODER.fingerprint)
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"schema": "Upper"},
+        {"schema": "a;drop"},
+        {"schema": ""},
+        {"connections": 0},
+        {"wait_s": 0.0},
+        {"read_s": -1.0},
+        {"exact_up_to": -1},
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_be_used_are_a_mistake(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError):
+        PostgresIndex("postgresql://127.0.0.1/x", **wrong)  # type: ignore[arg-type]
