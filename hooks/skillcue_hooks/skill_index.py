@@ -85,8 +85,8 @@ class IndexQuery:
         depth: Candidates of each leg, 1 or more.
         tenants: Whose skills; empty means nobody's.
         filters: As in `skillcue_hooks.Query.filters`; applied before the depth.
-        postings: The lexical leg looks at the rarest terms of a view until so many skills hold
-            one of them; None looks at all.
+        postings: The lexical leg looks for the terms of a view that are worth most, of equal ones
+            for the rarest, until about so many skills hold one of them; None looks for all.
     """
 
     views: tuple[View, ...]

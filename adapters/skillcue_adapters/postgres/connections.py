@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -28,6 +28,7 @@ from skillcue_adapters.postgres.migrations import (
     migrate,
     schema_version,
 )
+from skillcue_adapters.postgres.records import check_tenant
 from skillcue_adapters.postgres.vectors import register_types
 from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 
@@ -89,33 +90,43 @@ class Connections:
         self._closed = False
         _all.add(self)
 
-    def read(self, tenants: Sequence[str], work: Callable[[Connection, Names], T]) -> T:
-        """The result of `work` in a read-only transaction that sees `tenants`.
+    def read(
+        self,
+        tenants: Sequence[str],
+        work: Callable[[Connection, Names], T],
+        settings: Mapping[str, str] | None = None,
+    ) -> T:
+        """The result of `work` in a transaction of one state of the database.
 
         Once more from the beginning on a new connection where the first is found broken.
+
+        Args:
+            tenants: It sees their rows.
+            work: What is read.
+            settings: Further settings of the transaction, as texts by name.
 
         Raises:
             IndexUnavailableError: The server cannot be reached, or did not answer in time.
             ConfigurationError: It has no tables, or does not let this user read them.
         """
+        every = {**_settings(tenants, self._limits.read_s), **(settings or {})}
         with self._explained():
             try:
-                return self._within(tenants, work, self._limits.read_s)
+                return self._within(every, work)
             except _LOST as error:
                 if isinstance(error, errors.QueryCanceled | PoolTimeout):
                     raise
                 log.info("once more, for %s: %s", self.location, self._told(error))
-                return self._within(tenants, work, self._limits.read_s)
+                return self._within(every, work)
 
     def write(self, tenant: str, work: Callable[[Connection, Names], T]) -> T:
         """The result of `work` in a transaction that sees and may change `tenant`; never repeated.
 
         Raises: as `read`.
         """
+        settings = _settings([tenant], self._limits.write_s)
         with self._explained():
-            return self._within(
-                [tenant], work, self._limits.write_s, psycopg.IsolationLevel.READ_COMMITTED
-            )
+            return self._within(settings, work, psycopg.IsolationLevel.READ_COMMITTED)
 
     @property
     def wait_s(self) -> float:
@@ -153,9 +164,8 @@ class Connections:
 
     def _within(
         self,
-        tenants: Sequence[str],
+        settings: Mapping[str, str],
         work: Callable[[Connection, Names], T],
-        seconds: float,
         isolation: psycopg.IsolationLevel = psycopg.IsolationLevel.REPEATABLE_READ,
     ) -> T:
         pool, names = self._opened()
@@ -168,7 +178,7 @@ class Connections:
                 # Begin, settings and the first statement travel together.
                 together = connection.pipeline() if reads else contextlib.nullcontext()
                 with together, connection.transaction():
-                    _prepare(connection, tenants, seconds)
+                    _set(connection, settings)
                     return work(connection, names)
         except PoolTimeout:
             if not pool.get_stats().get("pool_size"):
@@ -271,13 +281,18 @@ class Connections:
         return text.replace(self._password, "***") if self._password else text
 
 
-def _prepare(connection: Connection, tenants: Sequence[str], seconds: float) -> None:
+def _settings(tenants: Sequence[str], seconds: float) -> dict[str, str]:
+    escaped = (check_tenant(tenant).replace("\\", "\\\\").replace('"', '\\"') for tenant in tenants)
+    return {
+        "skillcue.tenants": "{" + ",".join(f'"{tenant}"' for tenant in escaped) + "}",
+        "statement_timeout": str(int(seconds * 1000)),
+    }
+
+
+def _set(connection: Connection, settings: Mapping[str, str]) -> None:
     # Local to the transaction: between a pooler and the server, sessions belong to nobody.
-    connection.execute(
-        "select set_config('skillcue.tenants', %s::text[]::text, true),"
-        " set_config('statement_timeout', %s, true)",
-        [list(tenants), str(int(seconds * 1000))],
-    )
+    calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+    connection.execute(f"select {calls}", [part for pair in settings.items() for part in pair])
 
 
 def _parsed(url: str, limits: Limits) -> tuple[str, str, str]:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Averages",
+    "Counted",
     "Facts",
     "Saturation",
     "counts_of",
@@ -43,6 +44,9 @@ skill with so many words is found by the others."""
 
 Facts = npt.NDArray[np.void]
 """Rows of term, count in the head, count in the body; ascending by term."""
+
+_NEVER = 2**63 - 1
+"""Stands behind every hash; that it is one is as likely as that two terms have the same."""
 
 FACTS = np.dtype([("term", "<i8"), ("head", "<u4"), ("body", "<u4")])
 
@@ -85,38 +89,51 @@ def unpacked(data: bytes) -> Facts:
     return np.frombuffer(data, dtype=FACTS)
 
 
-def counts_of(
-    rows: Sequence[bytes], asked: Sequence[str]
-) -> list[tuple[dict[str, int], dict[str, int]]]:
-    """How often each of some terms occurs in head and body of each of some skills.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How often terms that were asked for occur in a skill, and how many terms it has.
+
+    Attributes:
+        head: Count by term; terms that do not occur are left out.
+        body: Likewise.
+        head_length: Terms of the head, repeats included.
+        body_length: Likewise.
+    """
+
+    head: dict[str, int]
+    body: dict[str, int]
+    head_length: int
+    body_length: int
+
+
+def counts_of(rows: Sequence[bytes], asked: Sequence[str]) -> list[Counted]:
+    """What is asked of each of some skills.
 
     Args:
         rows: Facts of each skill, as bytes.
         asked: Terms; others are left out.
     """
-    found: list[tuple[dict[str, int], dict[str, int]]] = [({}, {}) for _ in rows]
-    words = {term_hash(term): term for term in asked}
-    if not words or not rows:
-        return found
     facts = unpacked(b"".join(rows))
-    starts = np.cumsum([len(row) // FACTS.itemsize for row in rows])
-    hashes = np.sort(np.fromiter(words, dtype=np.int64, count=len(words)))
-    places = np.minimum(np.searchsorted(hashes, facts["term"]), len(hashes) - 1)
-    hits = np.flatnonzero(hashes[places] == facts["term"])
-    owners = np.searchsorted(starts, hits, side="right")
-    for owner, term, in_head, in_body in zip(
-        owners.tolist(),
-        facts["term"][hits].tolist(),
-        facts["head"][hits].tolist(),
-        facts["body"][hits].tolist(),
-        strict=True,
-    ):
-        head, body = found[owner]
+    ends = np.cumsum([len(row) // FACTS.itemsize for row in rows], dtype=np.int64)
+    heads, bodies = (_sums(facts[name], ends) for name in ("head", "body"))
+    found = [Counted({}, {}, *lengths) for lengths in zip(heads, bodies, strict=True)]
+    words = {term_hash(term): term for term in asked}
+    hashes = np.sort(np.array([*words, _NEVER], dtype=np.int64))
+    hits = np.flatnonzero(hashes[np.searchsorted(hashes, facts["term"])] == facts["term"])
+    owners = np.searchsorted(ends, hits, side="right")
+    for owner, (term, in_head, in_body) in zip(owners.tolist(), facts[hits].tolist(), strict=True):
         if in_head:
-            head[words[term]] = in_head
+            found[owner].head[words[term]] = in_head
         if in_body:
-            body[words[term]] = in_body
+            found[owner].body[words[term]] = in_body
     return found
+
+
+def _sums(counts: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64]) -> list[int]:
+    """Of the numbers of each skill."""
+    upto = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    sums: list[int] = np.diff(upto[np.concatenate([[0], ends])]).tolist()
+    return sums
 
 
 def slots_of(tenant: str, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

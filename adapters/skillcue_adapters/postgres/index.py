@@ -11,7 +11,7 @@ from skillcue_adapters.postgres.grants import grant_reading
 from skillcue_adapters.postgres.listening import Listener
 from skillcue_adapters.postgres.reading import Reader
 from skillcue_adapters.postgres.records import check_tenant
-from skillcue_adapters.postgres.searching import find_candidates
+from skillcue_adapters.postgres.searching import find_candidates, search_settings
 from skillcue_adapters.postgres.writing import Change, apply_change
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.errors import ConfigurationError
@@ -134,12 +134,14 @@ class PostgresIndex:
     def candidates(self, query: IndexQuery) -> Legs:
         """See `SkillIndex.candidates`: one SQL statement.
 
-        Rarest terms first, a term is looked for as long as it and those before it are held by no
-        more skills than ``query.postings``, or those before it by fewer than ``query.depth``. Where
+        Those worth most first, a term is looked for as long as it and those before it are held by
+        no more skills than ``query.postings``, or those before it by fewer than ``query.depth``. Where
         the vector index gives fewer than the depth, a second statement compares all vectors.
         """
         return self._connections.read(
-            query.tenants, lambda c, names: find_candidates(c, names, query, self._exact_up_to)
+            query.tenants,
+            lambda c, names: find_candidates(c, names, query, self._exact_up_to),
+            search_settings(query),
         )
 
     def statistics(self, tenants: Sequence[str]) -> IndexStatistics:

@@ -162,34 +162,38 @@ create index lexicon_by_term on {s}.lexicon using gin (terms) with (fastupdate =
 
 _FUNCTIONS = """
 create function {s}.lexical(
-    asked bigint[], query {e}.sparsevec, depth integer, postings bigint,
+    asked bigint[], worth real[], query {e}.sparsevec, depth integer, postings bigint,
     wanted_tags text[], wanted_categories text[], wanted_sources text[], wanted_trusts text[]
 ) returns setof bigint
 language plpgsql stable security definer rows 100
 set search_path = pg_catalog, pg_temp
+-- Tens of terms are misjudged as a large part of the table.
+set enable_seqscan = off
 as $$
 declare
     tenants constant text[] := {tenants};
-    rarest integer[];
+    chosen integer[];
 begin
-    select array_agg(t.slot) into rarest from (
-        select term, held, sum(held) over (order by held, term) as upto from (
-            select term, sum(either) as held from {s}.term_count
-            where tenant = any(tenants) and term = any(asked) group by term
+    select array_agg(slot) into chosen from (
+        select slots, held, sum(held) over (order by most desc, held, term) as upto from (
+            select t.term, max(a.worth) as most, sum(t.either) as held, array_agg(t.slot) as slots
+            from unnest(asked, worth) a (term, worth)
+            join {s}.term_count t on t.term = a.term and t.tenant = any(tenants)
+            group by t.term
         ) counts
-    ) ordered join {s}.term_count t on t.term = ordered.term and t.tenant = any(tenants)
+    ) ordered, unnest(slots) slot
     where postings is null or upto <= postings or upto - held < depth;
     if wanted_tags is null and wanted_categories is null
             and wanted_sources is null and wanted_trusts is null then
         return query select near.no from (
             select l.no, l.id, l.bm {ip} query as distance from {s}.lexicon l
-            where l.terms && rarest and l.tenant = any(tenants) offset 0
+            where l.terms && chosen and l.tenant = any(tenants) offset 0
         ) near where near.distance < 0 order by near.distance, near.id limit depth;
     else
         return query select near.no from (
             select l.no, l.id, l.bm {ip} query as distance from {s}.lexicon l
             join {s}.skill s on s.no = l.no
-            where l.terms && rarest and l.tenant = any(tenants)
+            where l.terms && chosen and l.tenant = any(tenants)
               and {filters} offset 0
         ) near where near.distance < 0 order by near.distance, near.id limit depth;
     end if;

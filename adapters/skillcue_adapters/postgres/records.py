@@ -20,6 +20,8 @@ from skillcue_hooks.skill_index import IndexedSkill
 
 __all__ = [
     "Record",
+    "check_id",
+    "check_tenant",
     "decoded",
     "digest_of",
     "from_bytes",
@@ -117,7 +119,7 @@ def to_payload(item: IndexedSkill) -> str:
     return _json({"skill": record, "name": item.name, "names": item.names})
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=16_384)
 def read_payload(payload: bytes) -> Record:
     """What `to_payload` wrote."""
     found = json.loads(payload)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from skillcue_adapters.selection import FILTER_FIELDS
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.skill_index import Candidate, IndexQuery, Legs, View
 
-__all__ = ["find_candidates"]
+__all__ = ["find_candidates", "search_settings"]
 
 SEARCH_WIDTH = (100, 1000)
 """Least and most candidates of a search in the vector index (``hnsw.ef_search``)."""
@@ -27,6 +26,16 @@ SEARCH_WIDTH = (100, 1000)
 SCANNED = 100_000
 """Rows that a search in the vector index may pass by that belong to others or do not pass a filter
 (``hnsw.max_scan_tuples``)."""
+
+
+def search_settings(query: IndexQuery) -> Mapping[str, str]:
+    """Settings of the transaction that `find_candidates` needs."""
+    width = min(max(2 * query.depth, SEARCH_WIDTH[0]), SEARCH_WIDTH[1])
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": str(width),
+        "hnsw.max_scan_tuples": str(SCANNED),
+    }
 
 
 def find_candidates(
@@ -73,24 +82,19 @@ class _Search:
             self._where = f"and {_bound(FILTERS)}"
 
     def run(self, connection: Connection, names: Names) -> list[Any]:
-        """Rows: revision, skills, places by leg, and the facts; without candidates one row."""
-        width = min(max(2 * self._query.depth, SEARCH_WIDTH[0]), SEARCH_WIDTH[1])
-        connection.execute(
-            "select set_config('hnsw.iterative_scan', 'relaxed_order', true),"
-            " set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true)",
-            [str(width), str(SCANNED)],
-        )
+        """Rows: first revision and number of skills, then candidates: places by leg, facts."""
         cursor = connection.cursor(binary=True)
         cursor.execute(names.fill(self._statement()), self._parameters())
         return cursor.fetchall()
 
     def may_have_missed(self, rows: Sequence[Any]) -> bool:
         """The vector index was asked and gave up before it had enough."""
-        if self._exact_up_to is None or rows[0][1] <= self._exact_up_to:
+        skills = rows[0][1]
+        if self._exact_up_to is None or skills <= self._exact_up_to:
             return False
-        wanted = min(self._query.depth, rows[0][1])
+        wanted = min(self._query.depth, skills)
         columns = [2 + 2 * n for n, view in enumerate(self._query.views) if view.vector is not None]
-        return any(sum(1 for row in rows if row[c] is not None) < wanted for c in columns)
+        return any(sum(1 for row in rows[1:] if row[c] is not None) < wanted for c in columns)
 
     def _statement(self) -> str:
         parts = [
@@ -118,16 +122,18 @@ class _Search:
             for own, table in unions
         ]
         places = ", ".join(f"found.{leg}" for leg in legs)
+        nothing = ", ".join("null::bigint" for _ in legs)
         lowest = ", ".join(f"min({leg}) as {leg}" for leg in legs)
         return f"""with {", ".join(parts)},
             found as (
                 select no, {lowest} from ({" union all ".join(columns)}) as u (no, {", ".join(legs)})
                 group by no)
-            select scope.revision, scope.skills, {places}, facts.id, facts.payload, facts.emb,
-                facts.facts, facts.head_length, facts.body_length
-            from scope left join (found join lateral (
-                select * from {{s}}.skill s where s.no = found.no offset 0
-            ) facts on true) on true"""
+            select revision, skills, {nothing}, null::json, null::{{e}}.vector, null::bytea from scope
+            union all
+            select null, null, {places}, facts.payload, facts.emb, facts.facts
+            from found join lateral (
+                select payload, emb, facts from {{s}}.skill s where s.no = found.no offset 0
+            ) facts on true"""
 
     def _dense(self, n: int, view: View) -> str:
         if view.vector is None:
@@ -164,7 +170,9 @@ class _Search:
         for n, view in enumerate(query.views):
             if view.vector is not None:
                 values[f"vector{n}"] = Vector(view.vector)
-            values[f"terms{n}"] = [term_hash(term) for term in {**view.head, **view.body}]
+            terms = {**view.head, **view.body}
+            values[f"terms{n}"] = [term_hash(term) for term in terms]
+            values[f"worth{n}"] = [view.head.get(t, 0.0) + view.body.get(t, 0.0) for t in terms]
             values[f"sparse{n}"] = SparseVector(sparse_query(view.head, view.body))
         return values
 
@@ -173,7 +181,7 @@ def _lexical(n: int, view: View) -> str:
     if not view.head and not view.body:
         return ""
     return f"""select no, place from {{s}}.lexical(
-        %(terms{n})s::bigint[], %(sparse{n})s, %(depth)s::integer, %(postings)s::bigint,
+        %(terms{n})s::bigint[], %(worth{n})s::real[], %(sparse{n})s, %(depth)s::integer, %(postings)s::bigint,
         %(tags)s::text[], %(categories)s::text[], %(sources)s::text[], %(trusts)s::text[]
     ) with ordinality as hits (no, place)"""
 
@@ -199,46 +207,39 @@ def _filter_values(filters: Sequence[tuple[str, str]]) -> dict[str, list[str] | 
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Columns of the rows."""
-
-    candidates: tuple[Candidate, ...]
-    vectors: npt.NDArray[np.float32]
-
-
 def _legs(query: IndexQuery, rows: Sequence[Any]) -> Legs:
-    revision = rows[0][0]
     legs = 2 * len(query.views)
-    held = sorted((row[2:] for row in rows if row[2 + legs] is not None), key=lambda r: r[legs])
-    found = _found(query, [row[legs:] for row in held])
-    dense, lexical = [], []
-    for n, view in enumerate(query.views):
-        places = [(row[2 * n + 1], k) for k, row in enumerate(held) if row[2 * n + 1] is not None]
-        lexical.append(tuple(k for _, k in sorted(places)))
-        near = np.array([k for k, row in enumerate(held) if row[2 * n] is not None], dtype=np.int64)
-        dense.append(_nearest(view, near, found.vectors))
-    return Legs(found.candidates, tuple(dense), tuple(lexical), revision)
-
-
-def _nearest(
-    view: View, near: npt.NDArray[np.int64], vectors: npt.NDArray[np.float32]
-) -> tuple[int, ...]:
-    """A dense leg in the order of exact products, which the vector index only comes close to."""
-    if not len(near):
-        return ()
-    products = vectors[near] @ np.asarray(view.vector, dtype=np.float32)
-    return tuple(near[np.argsort(-products, kind="stable")].tolist())
-
-
-def _found(query: IndexQuery, rows: Sequence[Any]) -> _Found:
-    asked: Mapping[str, float] = {}
+    found = sorted(
+        ((read_payload(row[-3]), row) for row in rows[1:]), key=lambda pair: pair[0].skill.id
+    )
+    held = [row for _, row in found]
+    asked: dict[str, float] = {}
     for view in query.views:
-        asked = {**asked, **view.head, **view.body}
-    counts = counts_of([row[3] for row in rows], list(asked))
-    vectors = vectors_of([row[2] for row in rows])
-    candidates = []
-    for row, vector, (head, body) in zip(rows, vectors, counts, strict=True):
-        record = read_payload(row[1])
-        candidates.append(Candidate(record.skill, vector, head, body, row[4], row[5], record.name))
-    return _Found(tuple(candidates), vectors)
+        asked |= {**view.head, **view.body}
+    counts = counts_of([row[-1] for row in held], list(asked))
+    vectors = vectors_of([row[-2] for row in held])
+    candidates = tuple(
+        Candidate(
+            record.skill, vector, own.head, own.body, own.head_length, own.body_length, record.name
+        )
+        for (record, _), vector, own in zip(found, vectors, counts, strict=True)
+    )
+    places = [
+        [(row[c], k) for k, row in enumerate(held) if row[c] is not None]
+        for c in range(2, 2 + legs)
+    ]
+    dense = (
+        _nearest(view, [k for _, k in leg], vectors)
+        for view, leg in zip(query.views, places[::2], strict=True)
+    )
+    lexical = (tuple(k for _, k in sorted(leg)) for leg in places[1::2])
+    return Legs(candidates, tuple(dense), tuple(lexical), rows[0][0])
+
+
+def _nearest(view: View, near: Sequence[int], vectors: npt.NDArray[np.float32]) -> tuple[int, ...]:
+    """A dense leg in the order of exact products, which the vector index only comes close to."""
+    if not near:
+        return ()
+    places = np.array(near)
+    products = vectors[places] @ np.asarray(view.vector, dtype=np.float32)
+    return tuple(places[np.argsort(-products, kind="stable")].tolist())
