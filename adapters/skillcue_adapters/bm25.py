@@ -34,7 +34,15 @@ from skillcue_adapters.terms import TermRows, Vocabulary, analysed
 from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 from skillcue_hooks.fingerprint import fingerprint
 
-__all__ = ["Bm25Retriever", "Bm25Settings", "LexicalView", "build", "head_text"]
+__all__ = [
+    "Bm25Retriever",
+    "Bm25Settings",
+    "LexicalView",
+    "build",
+    "combined_fields",
+    "head_text",
+    "query_terms",
+]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
@@ -48,6 +56,7 @@ DEAD_TERMS = 65_536
 log = logging.getLogger("skillcue.bm25")
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +178,11 @@ class Bm25Retriever(ScoringRetriever):
 
     def view(self, text: str) -> LexicalView:
         """`text` against every skill. The library must not be empty."""
-        analysed = self._within_limit(text)
-        terms = {
-            term: _saturated(count, self.settings.k3)
-            for term, count in ANALYZER.counts(analysed).items()
-        }
+        analysed, terms = query_terms(text, self.settings)
         head_query, body_query = self.head.encode(terms), self.body.encode(terms)
         head, in_head = self.head.scores(head_query)
         body, in_body = self.body.scores(body_query)
-        total = self.settings.head_weight * head + self.settings.body_weight * body
-        matched = (in_head & (self.settings.head_weight > 0)) | (
-            in_body & (self.settings.body_weight > 0)
-        )
+        total, matched = combined_fields(self.settings, head, in_head, body, in_body)
         return LexicalView(analysed, terms, head_query, body_query, head, body, total, matched)
 
     def field_signals(self, view: LexicalView, position: int) -> dict[str, float]:
@@ -208,14 +210,6 @@ class Bm25Retriever(ScoringRetriever):
             reader.follow(old_body, self.origin, [skill.body for skill in new]),
         )
 
-    def _within_limit(self, text: str) -> str:
-        limit = self.settings.query_limit_chars
-        if len(text) <= limit:
-            return text
-        log.info("%d of %d characters of the query are analysed", limit, len(text))
-        half = limit // 2  # what is asked stands before a long paste or behind it
-        return f"{text[:half]} {text[-half:]}"
-
 
 def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
     """Factory of mode ``bm25``; skills unchanged since `context.previous` are not read again.
@@ -229,6 +223,29 @@ def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
     if not isinstance(previous, Bm25Retriever):
         previous = None
     return Bm25Retriever(library, settings, previous, context.mode, context.cache_dir)
+
+
+def query_terms(text: str, settings: Bm25Settings) -> tuple[str, dict[str, float]]:
+    """What of a text is analysed, and its terms and what each counts, repeats saturated."""
+    analysed = _within_limit(text, settings.query_limit_chars)
+    counts = ANALYZER.counts(analysed)
+    return analysed, {term: _saturated(count, settings.k3) for term, count in counts.items()}
+
+
+def combined_fields(
+    settings: Bm25Settings, head: Floats, in_head: Mask, body: Floats, in_body: Mask
+) -> tuple[Floats, Mask]:
+    """The weighted sum of the two fields, and which skills match.
+
+    Args:
+        settings: The weights.
+        head: BM25 of each head.
+        in_head: Which heads share a term with the text.
+        body: BM25 of each body.
+        in_body: Which bodies share a term with the text.
+    """
+    matched = (in_head & (settings.head_weight > 0)) | (in_body & (settings.body_weight > 0))
+    return settings.head_weight * head + settings.body_weight * body, matched
 
 
 def head_text(skill: Skill) -> str:
@@ -277,6 +294,14 @@ def _is_worn(head: FieldTerms, body: FieldTerms) -> bool:
     alive[np.flatnonzero(head.frequency)] = True
     alive[np.flatnonzero(body.frequency)] = True
     return len(alive) > 2 * int(np.count_nonzero(alive)) + DEAD_TERMS
+
+
+def _within_limit(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    log.info("%d of %d characters of the query are analysed", limit, len(text))
+    half = limit // 2  # what is asked stands before a long paste or behind it
+    return f"{text[:half]} {text[-half:]}"
 
 
 def _saturated(count: int, k3: float) -> float:

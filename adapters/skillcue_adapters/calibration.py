@@ -22,7 +22,7 @@ from skillcue_adapters.semantic_index import SemanticIndex
 from skillcue_adapters.term_index import SMALL_LIBRARY, TermCounts
 from skillcue_adapters.text_plan import Field, TextPlan
 
-__all__ = ["BACKGROUND_SAMPLE", "CalibratedField", "CalibratedIndex"]
+__all__ = ["BACKGROUND_SAMPLE", "CalibratedField", "CalibratedIndex", "replaced_z"]
 
 BACKGROUND_SAMPLE = 1000
 """Heads on which the background is measured."""
@@ -119,17 +119,31 @@ class CalibratedIndex:
             vectors: Calibrated vectors of the sentences, at least one.
             weight: Weight of the best sentence.
         """
-        mean, deviation = spread(self._pooled(scored, self._reference, vectors, weight))
+        reference = self._pooled(scored, self._reference, vectors, weight)
         z = z_scores(scored.similarity)
-        if deviation > 0.0:
-            z[skills] = (self._pooled(scored, skills, vectors, weight) - mean) / deviation
-        return z
+        return replaced_z(z, skills, self._pooled(scored, skills, vectors, weight), reference)
 
     def _pooled(
         self, scored: CalibratedField, skills: Positions, vectors: Rows, weight: float
     ) -> Floats:
         best = self.semantic.best_of(scored.field, skills, vectors) - scored.penalty[skills]
         return scored.similarity[skills] + weight * best
+
+
+def replaced_z(z: Floats, skills: Positions, values: Floats, reference: Floats) -> Floats:
+    """`z` with the z-scores of other numbers for some skills.
+
+    Args:
+        z: One a skill; it is not changed.
+        skills: Positions of those that are replaced.
+        values: Their numbers.
+        reference: The same numbers of other skills, from which mean and deviation are taken.
+    """
+    mean, deviation = spread(reference)
+    replaced = z.copy()
+    if deviation > 0.0:
+        replaced[skills] = (values - mean) / deviation
+    return replaced
 
 
 def _first_skills(plan: TextPlan) -> tuple[Positions, Positions]:

@@ -22,7 +22,7 @@ from skillcue_adapters.index.keys import Positions
 from skillcue_adapters.index.vectors import Located, Rows
 from skillcue_adapters.similarity import on_grid
 
-__all__ = ["HUB_SAMPLE", "NEIGHBOURS", "REMEMBERED", "Hubness", "hubness"]
+__all__ = ["HUB_SAMPLE", "NEIGHBOURS", "REMEMBERED", "Hubness", "hubness", "mean_of_nearest"]
 
 HUB_SAMPLE = 500
 """Documents among which neighbours are looked for."""
@@ -60,11 +60,21 @@ class Hubness:
     @property
     def values(self) -> Floats:
         """Mean similarity to the nearest, by number of a text; 0.0 where there are none."""
-        count = min(NEIGHBOURS, len(self.sampled) - 1)
-        if count < 1:
-            return np.zeros(len(self.known))
-        nearest = np.where(self.known[:, None], self.similar[:, :count], np.float32(0.0))
-        return np.asarray(nearest.astype(np.float64).mean(axis=1))
+        nearest = np.where(self.known[:, None], self.similar, np.float32(0.0))
+        return mean_of_nearest(nearest, len(self.sampled))
+
+
+def mean_of_nearest(similar: Rows, sampled: int) -> Floats:
+    """Hubness of each document; 0.0 where there is no neighbour.
+
+    Args:
+        similar: Similarities to its nearest neighbours, descending, one document a row.
+        sampled: Documents among which they were looked for.
+    """
+    count = min(NEIGHBOURS, sampled - 1)
+    if count < 1:
+        return np.zeros(len(similar))
+    return np.asarray(similar[:, :count].astype(np.float64).mean(axis=1))
 
 
 def hubness(

@@ -22,7 +22,15 @@ from skillcue_adapters.term_index import (
     smooth_idf,
 )
 
-__all__ = ["LexicalSide", "TextEvidence", "coverage", "evidence_masses", "joined_fields"]
+__all__ = [
+    "LexicalSide",
+    "TextEvidence",
+    "absolute_evidence",
+    "coverage",
+    "coverage_weights",
+    "evidence_masses",
+    "joined_fields",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +75,6 @@ class LexicalSide:
     ) -> None:
         self.bm25 = bm25
         self.body_share = _body_share(bm25.body.field)
-        self._largest_idf = SmoothedBM25.idf_of(len(bm25.skills), 1)
         self._document: TermIndex | None = None
         if self.body_share:
             field = self._joined(previous, origin)
@@ -77,7 +84,7 @@ class LexicalSide:
         """`text` against every skill."""
         view = self.bm25.view(text)
         mass = evidence_masses(self.bm25.head, view.head_query)
-        evidence = np.sqrt(mass * view.head / self._largest_idf)
+        evidence = absolute_evidence(mass, view.head, len(self.bm25.skills))
         document = None
         if self._document is not None:
             document, _ = self._document.scores(self._document.encode(view.terms))
@@ -137,12 +144,28 @@ def coverage(index: TermIndex, query: TermQuery, generic: npt.NDArray[np.bool_])
         query: The query.
         generic: Which of the index's terms are generic.
     """
-    documents = index.documents
-    frequency = index.field.frequency
-    weights = smooth_idf(frequency, documents) * (1.0 - frequency / documents)
-    weights = np.where(generic, 0.0, weights)
+    weights = coverage_weights(index.field.frequency, index.documents, generic)
     whole = float(weights[query.columns].sum())
-    return index.sums(query, weights) / whole if whole > 0.0 else np.zeros(documents)
+    return index.sums(query, weights) / whole if whole > 0.0 else np.zeros(index.documents)
+
+
+def coverage_weights(
+    document_frequency: npt.NDArray[np.int64], documents: int, generic: npt.NDArray[np.bool_]
+) -> Floats:
+    """What each term counts in `coverage`."""
+    rare = 1.0 - document_frequency / documents
+    return np.where(generic, 0.0, smooth_idf(document_frequency, documents) * rare)
+
+
+def absolute_evidence(mass: Floats, head: Floats, documents: int) -> Floats:
+    """See `TextEvidence.evidence`.
+
+    Args:
+        mass: Evidence mass of each head.
+        head: BM25 of each head.
+        documents: Skills of the whole library.
+    """
+    return np.sqrt(mass * head / SmoothedBM25.idf_of(documents, 1))
 
 
 def joined_fields(

@@ -25,8 +25,12 @@ __all__ = [
     "TermCounts",
     "TermIndex",
     "TermQuery",
+    "bm25_idf",
+    "bm25_weights",
     "evidence_weights",
     "generic_terms",
+    "generic_threshold",
+    "length_norms",
     "otsu_threshold",
     "smooth_idf",
 ]
@@ -111,8 +115,7 @@ class TermIndex:
         self.evidence[alive] = evidence_weights(frequency[alive], field.documents)
         self._k1 = k1
         total = float(field.lengths[field.slots].sum())
-        average = total / field.documents or 1.0
-        self._norm = k1 * (1.0 - b + b * field.lengths / average)
+        self._norm = length_norms(field.lengths, total / field.documents, k1, b)
         self._known = np.zeros(len(frequency), dtype=np.bool_)
         self._weights = [np.zeros(len(part.slots), dtype=np.float32) for part in field.postings]
 
@@ -192,12 +195,11 @@ class TermIndex:
         fresh = columns[~self._known[columns]]
         if not len(fresh):
             return
-        idf = _idf(self.field.frequency[fresh], self.documents)
+        idf = bm25_idf(self.field.frequency[fresh], self.documents)
         for array, part in zip(self._weights, self.field.postings, strict=True):
             for factor, (start, end) in zip(idf.tolist(), _spans(part, fresh), strict=True):
-                tf = part.counts[start:end].astype(np.float64)
-                weights = factor * tf * (self._k1 + 1.0)
-                array[start:end] = weights / (tf + self._norm[part.slots[start:end]])
+                norm = self._norm[part.slots[start:end]]
+                array[start:end] = bm25_weights(part.counts[start:end], norm, factor, self._k1)
         self._known[fresh] = True  # last: other threads compute the same rather than read zeros
 
     def _occurrences(
@@ -232,17 +234,51 @@ def _concatenated(parts: list[npt.NDArray[Any]], kind: type[np.generic]) -> npt.
     return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
 
 
-def evidence_weights(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
+def length_norms(lengths: npt.NDArray[Any], average: float, k1: float, b: float) -> Floats:
+    """What lengths do to the saturation of BM25: ``k1 * (1 - b + b * length / average)``.
+
+    Args:
+        lengths: Terms of each text.
+        average: Of all texts; 0 where all are empty.
+        k1: Saturation of the term frequency, 0 or more.
+        b: Length normalisation, 0 to 1.
+    """
+    return np.asarray(k1 * (1.0 - b + b * lengths / (average or 1.0)))
+
+
+def bm25_weights(
+    counts: npt.NDArray[Any], norms: Floats, idf: Floats | float, k1: float
+) -> npt.NDArray[np.float32]:
+    """What one occurrence of a term each adds to the score of a text, rounded to float32.
+
+    Args:
+        counts: How often the term occurs in the text.
+        norms: See `length_norms`, of the text.
+        idf: See `bm25_idf`, of the term.
+        k1: Saturation of the term frequency, 0 or more.
+    """
+    tf = counts.astype(np.float64)
+    return np.asarray(idf * tf * (k1 + 1.0) / (tf + norms), dtype=np.float32)
+
+
+def evidence_weights(
+    document_frequency: npt.NDArray[Any], documents: int, threshold: float | None = None
+) -> Floats:
     """What a matched term is worth on an absolute scale: 1.0 = it occurs nowhere else.
 
     ``(log((N + 1) / (df + 1)) + 1) * (1 - (df - 1) / N)``, generic terms times
     `GENERIC_WEIGHT`, divided by the value at df = 1. Unlike a score that is normalised within a
     candidate list it stays small when a query and the library share one accidental word.
+
+    Args:
+        document_frequency: In how many documents each term occurs.
+        documents: Number of documents.
+        threshold: See `generic_threshold`; None where the terms are all there are.
     """
     idf = smooth_idf(document_frequency, documents)
     largest = math.log((documents + 1) / 2) + 1.0
     weights = idf * (1.0 - (document_frequency - 1) / max(documents, 1)) / largest
-    generic = generic_terms(document_frequency, documents)
+    generic = generic_terms(document_frequency, documents, threshold)
     return np.where(generic, weights * GENERIC_WEIGHT, weights)
 
 
@@ -251,17 +287,30 @@ def smooth_idf(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
     return np.log((documents + 1) / (document_frequency + 1)) + 1.0
 
 
-def generic_terms(document_frequency: npt.NDArray[Any], documents: int) -> npt.NDArray[np.bool_]:
-    """Which terms any skill might use: those whose idf lies below Otsu's threshold.
+def generic_terms(
+    document_frequency: npt.NDArray[Any], documents: int, threshold: float | None = None
+) -> npt.NDArray[np.bool_]:
+    """Which terms any skill might use: those whose idf lies below a threshold.
 
-    The threshold is that of the terms that occur in two documents or more; the many that occur
-    once would make a class of their own. Of fewer than `SMALL_LIBRARY` documents no term is
-    generic.
+    Args:
+        document_frequency: In how many documents each term occurs.
+        documents: Number of documents.
+        threshold: See `generic_threshold`; None where the terms are all there are.
     """
-    idf = smooth_idf(document_frequency, documents)
+    if threshold is None:
+        threshold = generic_threshold(document_frequency, documents)
+    return np.asarray(smooth_idf(document_frequency, documents) < threshold)
+
+
+def generic_threshold(document_frequency: npt.NDArray[Any], documents: int) -> float:
+    """The idf below which a term is generic: Otsu's threshold of all terms.
+
+    It is that of the terms that occur in two documents or more; the many that occur once would
+    make a class of their own. Of fewer than `SMALL_LIBRARY` documents no term is generic.
+    """
     if documents < SMALL_LIBRARY:
-        return np.zeros(len(idf), dtype=np.bool_)
-    return np.asarray(idf < otsu_threshold(idf[document_frequency >= 2]))
+        return -math.inf
+    return otsu_threshold(smooth_idf(document_frequency[document_frequency >= 2], documents))
 
 
 def otsu_threshold(values: Floats) -> float:
@@ -282,7 +331,8 @@ def otsu_threshold(values: Floats) -> float:
     return float((ordered[cut] + ordered[cut + 1]) / 2)
 
 
-def _idf(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
+def bm25_idf(document_frequency: npt.NDArray[Any], documents: int) -> Floats:
+    """`SmoothedBM25.idf_of` of each term."""
     # Few distinct frequencies, many terms: the definition is asked once for each of the former.
     distinct, position = np.unique(document_frequency, return_inverse=True)
     idf = [SmoothedBM25.idf_of(documents, frequency) for frequency in distinct.tolist()]
