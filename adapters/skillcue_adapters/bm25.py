@@ -33,12 +33,14 @@ from skillcue_adapters.term_index import TermIndex, TermQuery
 from skillcue_adapters.terms import TermRows, Vocabulary, analysed
 from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.protocols import Retriever
 
 __all__ = [
     "Bm25Retriever",
     "Bm25Settings",
     "LexicalView",
     "build",
+    "build_in_memory",
     "combined_fields",
     "head_text",
     "query_terms",
@@ -211,13 +213,22 @@ class Bm25Retriever(ScoringRetriever):
         )
 
 
-def build(library: Library, context: RetrieverContext) -> Bm25Retriever:
+def build(library: Library, context: RetrieverContext) -> Retriever:
     """Factory of mode ``bm25``; skills unchanged since `context.previous` are not read again.
 
     Raises:
         UnknownSettingError: `context.settings` holds a name that `Bm25Settings` has not.
         ConfigurationError: A setting is out of range.
     """
+    if library.index is not None:
+        from skillcue_adapters.indexed.bm25 import build as build_indexed
+
+        return build_indexed(library, context)
+    return build_in_memory(library, context)
+
+
+def build_in_memory(library: Library, context: RetrieverContext) -> Bm25Retriever:
+    """`build` for a library in memory."""
     settings = read_settings(Bm25Settings, context.settings, context.mode)
     previous = context.previous
     if not isinstance(previous, Bm25Retriever):

@@ -29,7 +29,7 @@ from skillcue_adapters.vector_stores.retriever import StoreRetriever, build_over
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.protocols import Encoder, Retriever
 
-__all__ = ["DenseRetriever", "build"]
+__all__ = ["DenseRetriever", "build", "build_in_memory"]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
@@ -92,7 +92,7 @@ class DenseRetriever(SemanticRetriever[SemanticIndex]):
         return Scored(scores, np.full(len(own), bool(vector.any())), signals)
 
 
-def build(library: Library, context: RetrieverContext) -> DenseRetriever | StoreRetriever:
+def build(library: Library, context: RetrieverContext) -> Retriever:
     """Factory of mode ``dense``.
 
     Settings are those of `SemanticSettings`, and ``encoder``: a spec or an object. Where the user
@@ -103,6 +103,15 @@ def build(library: Library, context: RetrieverContext) -> DenseRetriever | Store
         ConfigurationError: A setting is out of range, or the encoder cannot be opened.
         MissingExtraError: The encoder needs a package that is not installed.
     """
+    if library.index is not None:
+        from skillcue_adapters.indexed.dense import build as build_indexed
+
+        return build_indexed(library, context)
+    return build_in_memory(library, context)
+
+
+def build_in_memory(library: Library, context: RetrieverContext) -> DenseRetriever | StoreRetriever:
+    """`build` for a library in memory."""
     if context.defaults.get("vectors") is not None:
         return build_over_store(context.defaults["vectors"], library, context)
     encoder, given = semantic_inputs(context)

@@ -11,12 +11,14 @@ Settings of the two modes are settings of theirs, and so is what they make of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from skillcue_adapters.bm25 import Bm25Retriever
-from skillcue_adapters.dense import DenseRetriever
-from skillcue_adapters.dense import build as build_dense
+from skillcue_adapters.dense import DenseRetriever, build_in_memory
 from skillcue_adapters.fusion import reciprocal_ranks
 from skillcue_adapters.normalization import min_max, spread
 from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, ScoringRetriever
@@ -25,8 +27,11 @@ from skillcue_adapters.stages import bm25_stage, innermost
 from skillcue_adapters.vector_stores.retriever import StoreRetriever
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.fingerprint import fingerprint
+from skillcue_hooks.protocols import Retriever
 
-__all__ = ["HybridRetriever", "HybridSettings", "build"]
+__all__ = ["HybridRetriever", "HybridSettings", "build", "fused_by_rank"]
+
+Floats = npt.NDArray[np.float64]
 
 VERSION = 1
 """Part of the fingerprint; raised whenever the same settings give other scores."""
@@ -81,19 +86,7 @@ class HybridRetriever(ScoringRetriever):
         dense = self._dense.score(query)
         if isinstance(dense, Pending):
             return dense
-        bm25 = self._bm25.score(query)
-        depth, k = self.settings.depth, self.settings.k
-        fused = reciprocal_ranks(bm25.scores, bm25.matched, depth, k)
-        fused += reciprocal_ranks(dense.scores, dense.matched, depth, k)
-        unlisted = fused == 0.0
-        fused[unlisted] = _TAIL * min_max(dense.scores)[unlisted]
-        mean, deviation = spread(fused)
-
-        def signals(position: int) -> Mapping[str, float]:
-            z = (float(fused[position]) - mean) / deviation if deviation > 0.0 else 0.0
-            return {**bm25.signals(position), **dense.signals(position), "z": z}
-
-        return Scored(fused, bm25.matched | dense.matched, signals)
+        return fused_by_rank(self._bm25.score(query), dense, self.settings, spread)
 
     @property
     def progress(self) -> EncodingProgress:
@@ -109,7 +102,35 @@ class HybridRetriever(ScoringRetriever):
         return self._dense.wait_ready(timeout)
 
 
-def build(library: Library, context: RetrieverContext) -> HybridRetriever:
+def fused_by_rank(
+    bm25: Scored,
+    dense: Scored,
+    settings: HybridSettings,
+    spread_of: Callable[[Floats], tuple[float, float]],
+) -> Scored:
+    """The score of the mode.
+
+    Args:
+        bm25: The lexical list.
+        dense: The semantic list, of the same skills.
+        settings: Settings of the mode.
+        spread_of: Mean and deviation over the whole library of one number a skill.
+    """
+    depth, k = settings.depth, settings.k
+    fused = reciprocal_ranks(bm25.scores, bm25.matched, depth, k)
+    fused += reciprocal_ranks(dense.scores, dense.matched, depth, k)
+    unlisted = fused == 0.0
+    fused[unlisted] = _TAIL * min_max(dense.scores)[unlisted]
+    mean, deviation = spread_of(fused)
+
+    def signals(position: int) -> Mapping[str, float]:
+        z = (float(fused[position]) - mean) / deviation if deviation > 0.0 else 0.0
+        return {**bm25.signals(position), **dense.signals(position), "z": z}
+
+    return Scored(fused, bm25.matched | dense.matched, signals)
+
+
+def build(library: Library, context: RetrieverContext) -> Retriever:
     """Factory of mode ``hybrid``; its lists are those of modes ``bm25`` and ``dense``.
 
     Raises:
@@ -117,8 +138,12 @@ def build(library: Library, context: RetrieverContext) -> HybridRetriever:
         ConfigurationError: A setting is out of range, or the encoder cannot be opened.
         MissingExtraError: The encoder needs a package that is not installed.
     """
+    if library.index is not None:
+        from skillcue_adapters.indexed.hybrid import build as build_indexed
+
+        return build_indexed(library, context)
     settings = read_settings(HybridSettings, context.settings, context.mode)
     dense = innermost(context.retriever("dense"))
     if not isinstance(dense, DenseRetriever | StoreRetriever):  # a plugin's, under the same name
-        dense = build_dense(library, replace(context, mode="dense", settings={}, previous=None))
+        dense = build_in_memory(library, replace(context, mode="dense", settings={}, previous=None))
     return HybridRetriever(library, bm25_stage(library, context), dense, settings, context.mode)

@@ -58,7 +58,7 @@ from skillcue_adapters.stages import bm25_stage, semantic_inputs
 from skillcue_adapters.text_plan import TextPlan
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.errors import ConfigurationError
-from skillcue_hooks.protocols import Encoder
+from skillcue_hooks.protocols import Encoder, Retriever
 
 __all__ = ["SkillSightRetriever", "SkillSightSettings", "build"]
 
@@ -199,7 +199,7 @@ class _WholeLibrary:
         return float(dots(self.index.semantic.vectors(rows), vector)[0])
 
 
-def build(library: Library, context: RetrieverContext) -> SkillSightRetriever:
+def build(library: Library, context: RetrieverContext) -> Retriever:
     """Factory of mode ``skillsight``; its lexical side is that of mode ``bm25``.
 
     Settings are those of `SkillSightSettings`, and ``encoder``: a spec or an object.
@@ -215,6 +215,10 @@ def build(library: Library, context: RetrieverContext) -> SkillSightRetriever:
             f"Mode {context.mode!r} needs all vectors at hand, and a vector store keeps them.",
             'Use mode="hybrid" with vectors=, or leave vectors= out.',
         )
+    if library.index is not None:
+        from skillcue_adapters.indexed.skillsight import build as build_indexed
+
+        return build_indexed(library, context)
     encoder, given = semantic_inputs(context)
     settings = read_settings(SkillSightSettings, given, context.mode, others=("encoder",))
     return SkillSightRetriever(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from skillcue_adapters.bm25 import Bm25Retriever
-from skillcue_adapters.bm25 import build as build_bm25
+from skillcue_adapters.bm25 import Bm25Retriever, build_in_memory
 from skillcue_hooks.contracts import Library, RetrieverContext
 from skillcue_hooks.protocols import Encoder
 
@@ -32,7 +31,7 @@ def bm25_stage(library: Library, context: RetrieverContext) -> Bm25Retriever:
     found = innermost(context.retriever("bm25"))
     if isinstance(found, Bm25Retriever):
         return found
-    return build_bm25(library, RetrieverContext("bm25", {}, None, context.retriever))
+    return build_in_memory(library, RetrieverContext("bm25", {}, None, context.retriever))
 
 
 def default_base(context: RetrieverContext) -> str:
