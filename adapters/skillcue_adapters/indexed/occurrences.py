@@ -22,7 +22,7 @@ class Occurrences:
     """One field of some skills, as far as a query's terms occur in it.
 
     Attributes:
-        rows: Position of a skill, one an occurrence; by term, then by position.
+        rows: Position of a skill, one an occurrence; ordered by term.
         terms: Number of the query's term, same length.
         counts: How often it occurs there, same length.
         size: Number of skills.
@@ -63,6 +63,10 @@ class Occurrences:
         order = np.argsort(terms, kind="stable")
         size = self.size + int(np.count_nonzero(kept))
         return Occurrences(rows[order], terms[order], counts[order], size)
+
+    def renumbered(self, rows: Positions) -> Occurrences:
+        """With ``rows[row]`` in place of each row."""
+        return Occurrences(rows[self.rows], self.terms, self.counts, self.size)
 
     def plus(self, other: Occurrences) -> Occurrences:
         """Two fields of the same skills as one."""

@@ -1,5 +1,8 @@
 """Candidates of one query and skills that stand for all the others: what is scored together.
 
+Where the sample is the whole library, all of it are candidates, and a ranking is the one that the
+library would have in memory.
+
 Means and deviations over the whole library are those of a stratified sample: the candidates count
 once each, the sampled skills that are no candidates for all the rest together. The candidates are
 the extremes, which a plain sample would mostly miss; and where the sample is the whole library, the
@@ -8,8 +11,9 @@ numbers are exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +25,7 @@ from skillcue_adapters.indexed.facts import IndexFacts
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.indexed.sample import SampleField
 from skillcue_adapters.normalization import spread
+from skillcue_hooks.contracts import Skill
 from skillcue_hooks.skill_index import Legs
 
 __all__ = ["Panel", "weighted_spread"]
@@ -31,7 +36,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Panel:
-    """The candidates, and behind them the sampled skills that are none.
+    """The candidates and the sampled skills that are none, as rows.
+
+    Those that may be hits come first, by id.
 
     Args:
         facts: About all skills.
@@ -39,58 +46,67 @@ class Panel:
 
     Attributes:
         facts: As given.
-        skills: Of the candidates.
-        candidates: Number of candidates.
+        skills: Those that may be hits: the candidates, or all where all are known.
         size: Number of all rows.
+        whole: The rows are the whole library.
         sampled: Row of each skill of the sample.
     """
 
     def __init__(self, facts: IndexFacts, legs: Legs) -> None:
         self.facts = facts
-        self.skills = tuple(candidate.skill for candidate in legs.candidates)
-        self.candidates = len(legs.candidates)
-        self._legs = legs
         sample = facts.sample
+        self._own = legs.candidates
         self._rest: Mask = np.ones(len(sample), dtype=np.bool_)
-        self.sampled: Positions = np.empty(len(sample), dtype=np.int64)
-        for row, skill in enumerate(self.skills):
-            place = sample.places.get(skill.id)
+        own_row: dict[int, int] = {}
+        for row, candidate in enumerate(self._own):
+            place = sample.places.get(candidate.skill.id)
             if place is not None:
                 self._rest[place] = False
-                self.sampled[place] = row
-        rest = int(np.count_nonzero(self._rest))
-        self.sampled[self._rest] = self.candidates + np.arange(rest)
-        self.size = self.candidates + rest
-        others = max(facts.statistics.skills - self.candidates, 0)
-        self._weight = others / rest if rest else 1.0  # of each of the rest
+                own_row[place] = row
+        rest = np.flatnonzero(self._rest).tolist()
+        self.size = len(self._own) + len(rest)
+        self.whole = len(sample) >= facts.statistics.skills
+        others = [sample.skills[place] for place in rest]
+        every: list[Skill] = [*(candidate.skill for candidate in self._own), *others]
+        order = list(range(self.size))
+        if self.whole:
+            order.sort(key=lambda row: every[row].id)
+        self._order: Positions = np.array(order, dtype=np.int64)
+        self._row: Positions = np.argsort(self._order)  # of each candidate, then of the others
+        self.skills = tuple(
+            every[row] for row in (order if self.whole else order[: len(self._own)])
+        )
+        self.sampled: Positions = np.empty(len(sample), dtype=np.int64)
+        self.sampled[self._rest] = self._row[len(self._own) :]
+        for place, row in own_row.items():
+            self.sampled[place] = self._row[row]
+        left = max(facts.statistics.skills - len(self._own), 0)
+        self._weight = left / len(rest) if rest else 1.0  # of each of the others
 
     @cached_property
     def vectors(self) -> Rows:
         """Of the heads, shape ``(size, dim)``."""
-        rest = self.facts.sample.vectors[self._rest]
-        own = [candidate.vector for candidate in self._legs.candidates]
-        if not own:
-            return rest
-        return np.concatenate([np.array(own, dtype=np.float32), rest])
+        sampled = self.facts.sample.vectors
+        own = [candidate.vector for candidate in self._own]
+        return self.rows(np.array(own, dtype=np.float32).reshape(-1, sampled.shape[1]), sampled)
 
     @cached_property
     def names(self) -> list[str]:
         """Terms of each name; see `IndexedSkill.name`."""
-        rest = np.flatnonzero(self._rest).tolist()
-        names = self.facts.sample.names
-        return [*(c.name for c in self._legs.candidates), *(names[place] for place in rest)]
+        own = [candidate.name for candidate in self._own]
+        others = [self.facts.sample.names[n] for n in np.flatnonzero(self._rest).tolist()]
+        every = [*own, *others]
+        return [every[row] for row in self._order.tolist()]
 
     @cached_property
     def head_lengths(self) -> Positions:
         """Terms of each head, repeats included."""
-        own = [candidate.head_length for candidate in self._legs.candidates]
-        return self._lengths(own, self.facts.sample.head)
+        return self._lengths((c.head_length for c in self._own), self.facts.sample.head)
 
     @cached_property
     def body_lengths(self) -> Positions:
         """Terms of each body, likewise."""
-        own = [candidate.body_length for candidate in self._legs.candidates]
-        return self._lengths(own, self.facts.sample.body)
+        return self._lengths((c.body_length for c in self._own), self.facts.sample.body)
 
     def head(self, numbers: Mapping[str, int]) -> Occurrences:
         """Where terms occur in heads.
@@ -98,38 +114,53 @@ class Panel:
         Args:
             numbers: Numbers of the terms, ascending; the candidates must have been asked for them.
         """
-        own = [candidate.head for candidate in self._legs.candidates]
-        found = Occurrences.of_counts(own, numbers)
-        return found.then(self.facts.sample.head.occurrences(numbers), self._rest)
+        own = Occurrences.of_counts([candidate.head for candidate in self._own], numbers)
+        return self._occurrences(own, self.facts.sample.head, numbers)
 
     def body(self, numbers: Mapping[str, int]) -> Occurrences:
         """Where terms occur in bodies; see `head`."""
-        own = [candidate.body for candidate in self._legs.candidates]
-        found = Occurrences.of_counts(own, numbers)
-        return found.then(self.facts.sample.body.occurrences(numbers), self._rest)
+        own = Occurrences.of_counts([candidate.body for candidate in self._own], numbers)
+        return self._occurrences(own, self.facts.sample.body, numbers)
 
-    def keys(self, encoder: str) -> list[bytes]:
+    @property
+    def candidate_vectors(self) -> Rows:
+        """Those of the candidates only, in their order."""
+        return np.asarray(self.vectors[self._row[: len(self._own)]])
+
+    def candidate_keys(self, encoder: str) -> list[bytes]:
         """Key of each candidate; see `IndexedSkill.key`.
 
         Args:
             encoder: Fingerprint of the encoder of the vectors.
         """
-        return [key.tobytes() for key in content_keys(encoder, map(head_text, self.skills))]
+        heads = (head_text(candidate.skill) for candidate in self._own)
+        return [key.tobytes() for key in content_keys(encoder, heads)]
 
-    def of_sample(self, values: Floats) -> Floats:
-        """Those of the sample's numbers that belong to the rows behind the candidates."""
-        return np.asarray(values[self._rest])
+    def rows(self, own: npt.NDArray[Any], sampled: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One item a row.
+
+        Args:
+            own: One a candidate, in their order.
+            sampled: One a skill of the sample.
+        """
+        return np.asarray(np.concatenate([own, sampled[self._rest]])[self._order])
 
     def spread(self, values: Floats) -> tuple[float, float]:
         """Mean and deviation over the whole library of one number a row."""
-        if self._weight == 1.0 or self.size == self.candidates:
+        if self._weight == 1.0:
             return spread(values)
-        weights = np.ones(self.size)
-        weights[self.candidates :] = self._weight
+        weights = np.full(self.size, self._weight)
+        weights[self._row[: len(self._own)]] = 1.0
         return weighted_spread(values, weights)
 
-    def _lengths(self, own: list[int], sampled: SampleField) -> Positions:
-        return np.concatenate([np.array(own, dtype=np.int64), sampled.lengths[self._rest]])
+    def _occurrences(
+        self, own: Occurrences, sampled: SampleField, numbers: Mapping[str, int]
+    ) -> Occurrences:
+        found = own.then(sampled.occurrences(numbers), self._rest)
+        return found.renumbered(self._row) if self.whole else found
+
+    def _lengths(self, own: Iterable[int], sampled: SampleField) -> Positions:
+        return self.rows(np.array([*own], dtype=np.int64), sampled.lengths)
 
 
 def weighted_spread(values: Floats, weights: Floats) -> tuple[float, float]:

@@ -141,7 +141,8 @@ class IndexedRetriever(ABC):
             found = _Found.of(self.facts, legs, asked, query)
             full = any(len(leg) >= depth for leg in (*legs.dense, *legs.lexical))
             restricted = bool(query.filters) or query.scope is not None
-            if found.count >= wanted or not restricted or (not full and postings is None):
+            exhausted = found.panel.whole or (not full and postings is None)
+            if found.count >= wanted or not restricted or exhausted:
                 break
             if depth >= most:
                 return self._ranking(
@@ -187,7 +188,7 @@ class _Found:
     def of(cls, facts: IndexFacts, legs: Legs, asked: Asked, query: Query) -> _Found:
         panel = Panel(facts, legs)
         scored = asked.score(panel)
-        seen = scored.matched[: panel.candidates]
+        seen = scored.matched[: len(panel.skills)]
         allowed = SkillMasks(panel.skills).of(query)
         return cls(panel, scored, seen if allowed is None else seen & allowed)
 
@@ -196,7 +197,7 @@ class _Found:
         return int(np.count_nonzero(self.seen))
 
     def hits(self, query: Query) -> tuple[Hit, ...]:
-        scores = self.scored.scores[: self.panel.candidates]
+        scores = self.scored.scores[: len(self.panel.skills)]
         best = top_k(scores, self.seen, query.offset + query.k)[query.offset :]
         return tuple(
             Hit(self.panel.skills[n], float(scores[n]), rank, self.scored.signals(n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -77,6 +78,7 @@ class Sample:
         places: Position of each id.
         keys: Of each skill.
         names: Terms of each name.
+        skills: The skills, without their bodies.
         vectors: Of each head, shape ``(n, dim)``.
         distinct: Positions of the first skill of each key.
     """
@@ -85,6 +87,7 @@ class Sample:
         self.places = {item.skill.id: place for place, item in enumerate(items)}
         self.keys = [item.key for item in items]
         self.names = [item.name for item in items]
+        self.skills = [replace(item.skill, body="") for item in items]
         self.vectors: Rows = np.array([item.vector for item in items], dtype=np.float32)
         first = {key: place for place, key in reversed(list(enumerate(self.keys)))}
         self.distinct: Positions = np.array(sorted(first.values()), dtype=np.int64)

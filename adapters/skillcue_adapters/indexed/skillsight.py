@@ -187,9 +187,9 @@ class _PanelGround:
 
     @cached_property
     def _penalty(self) -> Floats:
-        keys = self.panel.keys(self.encoder.fingerprint)
-        own = self.calibration.penalties(self.panel.vectors[: len(keys)], keys)
-        return np.concatenate([own, self.panel.of_sample(self.calibration.sampled_penalties)])
+        keys = self.panel.candidate_keys(self.encoder.fingerprint)
+        own = self.calibration.penalties(self.panel.candidate_vectors, keys)
+        return self.panel.rows(own, self.calibration.sampled_penalties)
 
     def _pooled(self, scored: _Heads, rows: Positions, vectors: Rows, weight: float) -> Floats:
         best = dots_of_many(self.panel.vectors[rows], vectors).max(axis=1) - scored.penalty[rows]
