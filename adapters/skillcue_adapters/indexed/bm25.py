@@ -29,7 +29,7 @@ class IndexedBm25Settings(Bm25Settings):
             lexical side keep to it as well.
     """
 
-    postings: int = number(3000, 0, 1_000_000_000)
+    postings: int = number(10_000, 0, 1_000_000_000)
 
     @property
     def budget(self) -> int | None:
@@ -57,7 +57,7 @@ class IndexedBm25Retriever(IndexedRetriever):
         context = None
         if query.context and self.settings.context_weight:
             context = self.terms(query.context)
-        views = tuple(self.view(one) for one in (terms, context) if one is not None)
+        views = self.views(terms, context, self.settings.context_weight)
 
         def score(panel: Panel) -> Scored:
             return self.score(panel, terms, context)
@@ -68,10 +68,25 @@ class IndexedBm25Retriever(IndexedRetriever):
         """The terms of `text` that occur in the index."""
         return QueryTerms(*query_terms(text, self.settings), self.facts)
 
-    def view(self, terms: QueryTerms) -> View:
-        """The leg of a text."""
+    def views(
+        self, terms: QueryTerms, context: QueryTerms | None, weight: float
+    ) -> tuple[View, ...]:
+        """The legs of a text: by its own terms, and by those of the context as well.
+
+        The sum of both, since that is what skills are ranked by: one that is far down in either
+        may be on top in the sum.
+
+        Args:
+            terms: Of the text.
+            context: Of the context, None where it does not count.
+            weight: Of the context.
+        """
         head, body = terms.weighted(self.settings)
-        return View(head=head, body=body)
+        own = View(head=head, body=body)
+        if context is None:
+            return (own,)
+        more = [{t: weight * w for t, w in of.items()} for of in context.weighted(self.settings)]
+        return own, View(head=_added(head, more[0]), body=_added(body, more[1]))
 
     def words(self, panel: Panel, terms: QueryTerms) -> PanelWords:
         """What a text says about the rows of a panel."""
@@ -90,6 +105,10 @@ class IndexedBm25Retriever(IndexedRetriever):
             return {**words.signals(row), "z": z}
 
         return Scored(scores, words.matched, signals)
+
+
+def _added(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {term: one.get(term, 0.0) + other.get(term, 0.0) for term in {**one, **other}}
 
 
 def build(library: Library, context: RetrieverContext) -> IndexedBm25Retriever:

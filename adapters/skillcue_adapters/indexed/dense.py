@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -26,7 +26,13 @@ from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import Encoder, Retriever
 from skillcue_hooks.skill_index import View
 
-__all__ = ["IndexedDenseRetriever", "IndexedSemanticRetriever", "build", "heads_only"]
+__all__ = [
+    "IndexedDenseRetriever",
+    "IndexedSemanticRetriever",
+    "build",
+    "heads_only",
+    "summed",
+]
 
 log = logging.getLogger("skillcue.encoding")
 
@@ -114,11 +120,11 @@ class IndexedDenseRetriever(IndexedSemanticRetriever):
 
     def _ask(self, query: Query) -> Asked:
         vectors = self.vectors(query)
-        views = tuple(View(vector=vector) for vector in vectors)
 
         def score(panel: Panel) -> Scored:
             return self.score(panel, vectors)
 
+        views = (View(vector=summed(vectors, self.settings.context_weight)),)
         return Asked(views, score, 0, None, every=bool(vectors[0].any()))
 
     def vectors(self, query: Query) -> tuple[Rows, ...]:
@@ -146,6 +152,17 @@ class IndexedDenseRetriever(IndexedSemanticRetriever):
             return {"semantic": value, "z": z}
 
         return Scored(scores, np.full(len(own), bool(vectors[0].any())), signals)
+
+
+def summed(vectors: Iterable[Rows], context_weight: float) -> Rows:
+    """The vector whose inner products are the weighted sums of those of text and context.
+
+    Args:
+        vectors: Of the text, and of the context where it counts.
+        context_weight: Weight of the context.
+    """
+    text, *context = vectors
+    return np.asarray(text + sum(context_weight * vector for vector in context), dtype=np.float32)
 
 
 def heads_only(given: Mapping[str, Any], mode: str) -> None:

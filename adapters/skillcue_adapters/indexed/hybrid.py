@@ -67,11 +67,8 @@ class IndexedHybridRetriever(IndexedRetriever):
 
 
 def _together(lexical: tuple[View, ...], dense: tuple[View, ...]) -> tuple[View, ...]:
-    """The text of both in one view, and the context of either in another."""
-    count = max(len(lexical), len(dense))
-    nothing = (View(),) * count
-    pairs = zip((*lexical, *nothing)[:count], (*dense, *nothing)[:count], strict=True)
-    return tuple(replace(words, vector=meaning.vector) for words, meaning in pairs)
+    """Both in as few views as they have."""
+    return replace(lexical[0], vector=dense[0].vector), *lexical[1:]
 
 
 def build(library: Library, context: RetrieverContext) -> IndexedHybridRetriever:

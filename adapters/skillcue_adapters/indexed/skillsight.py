@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +14,7 @@ from skillcue_adapters.calibration import replaced_z
 from skillcue_adapters.index.vectors import Rows
 from skillcue_adapters.indexed.bm25 import IndexedBm25Retriever
 from skillcue_adapters.indexed.calibration import SampleCalibration
-from skillcue_adapters.indexed.dense import IndexedSemanticRetriever, heads_only
+from skillcue_adapters.indexed.dense import IndexedSemanticRetriever, heads_only, summed
 from skillcue_adapters.indexed.naming import phrases
 from skillcue_adapters.indexed.panel import Panel
 from skillcue_adapters.indexed.retriever import Asked
@@ -97,7 +98,7 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
         if self.settings.context_weight and says_something(query.context):
             texts.append(query.context)
         terms = {text: self._bm25.terms(text) for text in texts}
-        views = tuple(self._view(text, terms[text]) for text in texts)
+        views = self._views(texts, terms)
 
         def score(panel: Panel) -> Scored:
             ground = _PanelGround(panel, self._bm25, self.calibration, self.encoder, terms)
@@ -111,11 +112,18 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
         needed = {"minmax": settings.fusion_depth, "published": 3 * settings.fusion_depth}
         return needed.get(settings.fusion, 0)
 
-    def _view(self, text: str, terms: QueryTerms) -> View:
-        words = self._bm25.view(terms)
-        vector = self.calibration.calibrated(self.query_vector(text)[None, :])[0]
-        names = phrases(ANALYZER.terms(terms.text), range(1, NAME_TERMS + 1))
-        return View(vector, words.head, words.body, tuple(sorted(names)))
+    def _views(self, texts: Sequence[str], terms: Mapping[str, QueryTerms]) -> tuple[View, ...]:
+        """The text, and what is nearest to text and context together."""
+        vectors = np.array([self.query_vector(text) for text in texts])
+        calibrated = self.calibration.calibrated(vectors)
+        weight = self.settings.context_weight
+        context = terms[texts[1]] if len(texts) > 1 else None
+        words = self._bm25.views(terms[texts[0]], context, weight)
+        together = [calibrated[0], summed(calibrated, weight)][: len(words)]
+        return tuple(
+            replace(view, vector=vector, names=_names(terms[text].text))
+            for view, vector, text in zip(words, together, texts, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,10 @@ class _PanelGround:
     def _pooled(self, scored: _Heads, rows: Positions, vectors: Rows, weight: float) -> Floats:
         best = dots_of_many(self.panel.vectors[rows], vectors).max(axis=1) - scored.penalty[rows]
         return np.asarray(scored.similarity[rows] + weight * best)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(sorted(phrases(ANALYZER.terms(text), range(1, NAME_TERMS + 1))))
 
 
 def build(library: Library, context: RetrieverContext) -> IndexedSkillSightRetriever:
