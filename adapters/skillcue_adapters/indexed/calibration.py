@@ -14,16 +14,17 @@ import numpy.typing as npt
 from skillcue_adapters.background import background_basis, without
 from skillcue_adapters.calibration import BACKGROUND_SAMPLE
 from skillcue_adapters.hubness import HUB_SAMPLE, mean_of_nearest
+from skillcue_adapters.index.keys import content_keys
 from skillcue_adapters.index.vectors import Rows
 from skillcue_adapters.indexed.sample import Sample
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.similarity import on_grid
 from skillcue_adapters.term_index import SMALL_LIBRARY
 
-__all__ = ["REMEMBERED_SKILLS", "SampleCalibration"]
+__all__ = ["REMEMBERED_HEADS", "SampleCalibration"]
 
-REMEMBERED_SKILLS = 65_536
-"""Skills whose hubness is remembered, the last used ones: the same come up again and again."""
+REMEMBERED_HEADS = 16_384
+"""Heads whose hubness is remembered, the last used ones: the same come up again and again."""
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -34,6 +35,7 @@ class SampleCalibration:
 
     Args:
         sample: The sample.
+        encoder: Fingerprint of the encoder of its vectors.
         rank: Directions of the background, None for as many as the sample shows.
         hub_weight: Share of a skill's hubness that is subtracted.
         previous: Of the generation before, with the same two settings.
@@ -47,15 +49,17 @@ class SampleCalibration:
     def __init__(
         self,
         sample: Sample,
+        encoder: str,
         rank: int | None,
         hub_weight: float,
         previous: SampleCalibration | None = None,
     ) -> None:
         heads = sample.distinct[:BACKGROUND_SAMPLE]
         self._keys = [sample.keys[place] for place in heads.tolist()]
+        self._encoder = encoder
         self._hub_weight = hub_weight
         self._lock = ForkSafeLock()
-        self._known: OrderedDict[bytes, float] = OrderedDict()
+        self._known: OrderedDict[str, float] = OrderedDict()
         self.reference: Positions = sample.distinct
         self._columns: dict[bytes, int] = {}
         if len(sample.distinct) >= SMALL_LIBRARY and hub_weight:
@@ -69,45 +73,47 @@ class SampleCalibration:
             self.basis = background_basis(
                 sample.vectors[heads], sample.head.counts_of(heads, 2), rank
             )
-        self.sampled_penalties = self.penalties(sample.vectors, sample.keys)
+        self.sampled_penalties = hub_weight * self._hubness(sample.vectors, sample.keys)
 
     def calibrated(self, vectors: Rows) -> Rows:
         """Vectors of queries without the background, one a row."""
         return without(vectors, self.basis)
 
-    def penalties(self, vectors: Rows, keys: Sequence[bytes]) -> Floats:
+    def penalties(self, heads: Sequence[str], vectors: Rows) -> Floats:
         """What is subtracted from the similarity of each of some skills.
 
         Args:
-            vectors: Of their heads.
-            keys: See `IndexedSkill.key`.
+            heads: Texts of their heads.
+            vectors: Of those.
         """
         if not self._columns:
-            return np.zeros(len(keys))
+            return np.zeros(len(heads))
         with self._lock:
-            found = np.array([self._known.get(key, np.nan) for key in keys], dtype=np.float64)
+            found = np.array([self._known.get(head, np.nan) for head in heads], dtype=np.float64)
         missing = np.flatnonzero(np.isnan(found))
         if len(missing):
-            wanted = [keys[n] for n in missing.tolist()]
-            found[missing] = self._hubness(vectors[missing], wanted)
-        self._remember(keys, found)
+            keys = content_keys(self._encoder, (heads[n] for n in missing.tolist()))
+            found[missing] = self._hubness(vectors[missing], [key.tobytes() for key in keys])
+        self._remember(heads, found)
         return self._hub_weight * found
 
     def _hubness(self, vectors: Rows, keys: Sequence[bytes]) -> Floats:
+        if not self._columns:
+            return np.zeros(len(keys))
         similar = on_grid(vectors) @ self._hubs.T
-        own = [self._columns.get(key, -1) for key in keys]
-        rows = np.flatnonzero(np.array(own) >= 0)
-        similar[rows, np.array(own)[rows]] = -np.inf  # nobody is near to its own text
+        own = np.array([self._columns.get(key, -1) for key in keys], dtype=np.int64)
+        rows = np.flatnonzero(own >= 0)
+        similar[rows, own[rows]] = -np.inf  # nobody is near to its own text
         return mean_of_nearest(-np.sort(-similar, axis=1), len(self._hubs))
 
-    def _remember(self, keys: Sequence[bytes], found: Floats) -> None:
+    def _remember(self, heads: Sequence[str], found: Floats) -> None:
         with self._lock:
-            for key, hubness in zip(keys, found.tolist(), strict=True):
-                self._known[key] = hubness
-                self._known.move_to_end(key)
-            while len(self._known) > REMEMBERED_SKILLS:
+            for head, hubness in zip(heads, found.tolist(), strict=True):
+                self._known[head] = hubness
+                self._known.move_to_end(head)
+            while len(self._known) > REMEMBERED_HEADS:
                 self._known.popitem(last=False)
 
-    def _remembered(self) -> OrderedDict[bytes, float]:
+    def _remembered(self) -> OrderedDict[str, float]:
         with self._lock:
             return OrderedDict(self._known)

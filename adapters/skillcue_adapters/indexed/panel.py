@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from skillcue_adapters.bm25 import head_text
-from skillcue_adapters.index.keys import content_keys
 from skillcue_adapters.index.vectors import Rows
 from skillcue_adapters.indexed.facts import IndexFacts
 from skillcue_adapters.indexed.occurrences import Occurrences
@@ -94,8 +93,8 @@ class Panel:
     def names(self) -> list[str]:
         """Terms of each name; see `IndexedSkill.name`."""
         own = [candidate.name for candidate in self._own]
-        others = [self.facts.sample.names[n] for n in np.flatnonzero(self._rest).tolist()]
-        every = [*own, *others]
+        sampled = self.facts.sample.names
+        every = [*own, *(sampled[place] for place in np.flatnonzero(self._rest).tolist())]
         return [every[row] for row in self._order.tolist()]
 
     @cached_property
@@ -127,14 +126,10 @@ class Panel:
         """Those of the candidates only, in their order."""
         return np.asarray(self.vectors[self._row[: len(self._own)]])
 
-    def candidate_keys(self, encoder: str) -> list[bytes]:
-        """Key of each candidate; see `IndexedSkill.key`.
-
-        Args:
-            encoder: Fingerprint of the encoder of the vectors.
-        """
-        heads = (head_text(candidate.skill) for candidate in self._own)
-        return [key.tobytes() for key in content_keys(encoder, heads)]
+    @property
+    def candidate_heads(self) -> list[str]:
+        """Text of the head of each candidate."""
+        return [head_text(candidate.skill) for candidate in self._own]
 
     def rows(self, own: npt.NDArray[Any], sampled: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """One item a row.

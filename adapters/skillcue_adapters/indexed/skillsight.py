@@ -22,7 +22,7 @@ from skillcue_adapters.indexed.stages import indexed_bm25
 from skillcue_adapters.indexed.words import QueryTerms
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.scoring import Scored, says_something
-from skillcue_adapters.settings import read_settings
+from skillcue_adapters.settings import number, read_settings
 from skillcue_adapters.similarity import dots, dots_of_many
 from skillcue_adapters.skillsight import VERSION
 from skillcue_adapters.skillsight_scoring import SkillSightScoring, SkillSightSettings, Words
@@ -31,7 +31,7 @@ from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.protocols import Encoder
 from skillcue_hooks.skill_index import View
 
-__all__ = ["IndexedSkillSightRetriever", "build"]
+__all__ = ["IndexedSkillSightRetriever", "IndexedSkillSightSettings", "build"]
 
 NAME_TERMS = 4
 """Longest name, in terms, that a text is searched for to make its skill a candidate; a text that
@@ -40,6 +40,18 @@ holds a longer one shares so many terms with that skill that it is one anyway.""
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSkillSightSettings(SkillSightSettings):
+    """Settings of mode ``skillsight`` over an index, besides those of `SkillSightSettings`.
+
+    Attributes:
+        candidates: Skills that the index gives for each of its lists, by similarity and by words,
+            at least: the more, the more certain that none is missed whose strength is the sum.
+    """
+
+    candidates: int = number(200, 1, 100_000)
 
 
 class IndexedSkillSightRetriever(IndexedSemanticRetriever):
@@ -60,7 +72,7 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
         self,
         library: Library,
         encoder: Encoder,
-        settings: SkillSightSettings,
+        settings: IndexedSkillSightSettings,
         bm25: IndexedBm25Retriever,
         previous: IndexedSkillSightRetriever | None = None,
         mode: str = "skillsight",
@@ -82,8 +94,13 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
         with self._lock:
             if self._calibration is None:
                 rank = None if self.settings.rank < 0 else self.settings.rank
-                sample, weight = self.facts.sample, self.settings.hub_weight
-                self._calibration = SampleCalibration(sample, rank, weight, self._before)
+                self._calibration = SampleCalibration(
+                    self.facts.sample,
+                    self.encoder.fingerprint,
+                    rank,
+                    self.settings.hub_weight,
+                    self._before,
+                )
                 self._before = None  # it would keep all generations in memory
             return self._calibration
 
@@ -101,7 +118,7 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
         views = self._views(texts, terms)
 
         def score(panel: Panel) -> Scored:
-            ground = _PanelGround(panel, self._bm25, self.calibration, self.encoder, terms)
+            ground = _PanelGround(panel, self._bm25, self.calibration, terms)
             return self._scoring.score(ground, query)
 
         every = bool(self.query_vector(query.text).any())
@@ -110,7 +127,7 @@ class IndexedSkillSightRetriever(IndexedSemanticRetriever):
     def _depth(self) -> int:
         settings = self.settings
         needed = {"minmax": settings.fusion_depth, "published": 3 * settings.fusion_depth}
-        return needed.get(settings.fusion, 0)
+        return max(settings.candidates, needed.get(settings.fusion, 0))
 
     def _views(self, texts: Sequence[str], terms: Mapping[str, QueryTerms]) -> tuple[View, ...]:
         """The text, and what is nearest to text and context together."""
@@ -141,7 +158,6 @@ class _PanelGround:
     panel: Panel
     bm25: IndexedBm25Retriever
     calibration: SampleCalibration
-    encoder: Encoder
     terms: dict[str, QueryTerms]
 
     @property
@@ -195,8 +211,7 @@ class _PanelGround:
 
     @cached_property
     def _penalty(self) -> Floats:
-        keys = self.panel.candidate_keys(self.encoder.fingerprint)
-        own = self.calibration.penalties(self.panel.candidate_vectors, keys)
+        own = self.calibration.penalties(self.panel.candidate_heads, self.panel.candidate_vectors)
         return self.panel.rows(own, self.calibration.sampled_penalties)
 
     def _pooled(self, scored: _Heads, rows: Positions, vectors: Rows, weight: float) -> Floats:
@@ -219,7 +234,7 @@ def build(library: Library, context: RetrieverContext) -> IndexedSkillSightRetri
     """
     encoder, given = semantic_inputs(context)
     heads_only(given, context.mode)
-    settings = read_settings(SkillSightSettings, given, context.mode, others=("encoder",))
+    settings = read_settings(IndexedSkillSightSettings, given, context.mode, others=("encoder",))
     previous = context.previous
     return IndexedSkillSightRetriever(
         library,
