@@ -24,11 +24,12 @@ FACTORIES: dict[str, Callable[..., Any]] = {
     "skillsight": skillsight.build,
 }
 
-_WORDS = (
+_TEXT = (
     "pdf form invoice table clean merge git commit test deploy docker image resize audio video cut "
     "note draft mail plan budget chart plot sql query index cache node graph agent prompt model "
     "train tune lint format parse scrape crawl render theme colour font slide deck sheet cell macro"
-).split()
+)
+_WORDS = _TEXT.split()
 
 
 class Bodyless(tuple[Skill, ...]):
