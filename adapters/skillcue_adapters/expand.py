@@ -38,6 +38,7 @@ from skillcue_adapters.expand_prompt import PROMPT_VERSION, SYSTEM, prompt_data,
 from skillcue_adapters.recent_failures import RecentFailures
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import number, read_settings
+from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Scope, Skill
 from skillcue_hooks.errors import ConfigurationError
@@ -136,6 +137,7 @@ class ExpandRetriever:
         self.answers = answers
         self.failures = failures or RecentFailures()
         self.base_mode = base_mode
+        self._lookup = SkillLookup(library)
         self._base = base
         self._model = model
         self._mode = mode
@@ -223,6 +225,7 @@ class ExpandRetriever:
             fingerprint("expand", sorted(skills), allowed.key if allowed else None),
             lambda skill: skill.id in skills and (allowed is None or allowed.allows(skill)),
             allowed.answers if allowed else "",
+            ids=frozenset(skills),
         )
         found = self._base.search(replace(query, k=len(skills), offset=0, scope=scope))
         return {hit.skill.id: hit for hit in found.hits}
@@ -251,7 +254,7 @@ class ExpandRetriever:
         settings = self.settings
         return Question(
             SYSTEM,
-            prompt_data(text, seeds, settings.query_chars, settings.seed_chars),
+            prompt_data(text, self._lookup.whole(seeds), settings.query_chars, settings.seed_chars),
             lambda answer: read_variants(answer, text, settings.variant_chars),
             attempts=1 + settings.retries,
             max_tokens=settings.max_tokens,

@@ -41,6 +41,7 @@ from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_adapters.rerankers.texts import pair_query, pair_text
 from skillcue_adapters.scoring import EncodingProgress
 from skillcue_adapters.settings import choice, number, read_settings
+from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking, RetrieverContext, Skill
 from skillcue_hooks.errors import ConfigurationError
@@ -132,6 +133,7 @@ class TwoStageRetriever:
         self.generation = library.generation
         self.scorer = scorer
         self.spec = spec
+        self._lookup = SkillLookup(library)
         self._first = first
         self._mode = mode
         self._logged: set[str] = set()
@@ -206,6 +208,8 @@ class TwoStageRetriever:
         """Scores of the first of `skills`, as far as the budget goes."""
         _warm_up(self.scorer)  # a forked child has to load the model again
         query = pair_query(text, self.settings.query_chars)
+        if self.settings.body_chars:
+            skills = self._lookup.whole(skills)
         texts = [
             pair_text(skill, self.settings.body_chars, self.settings.text_chars) for skill in skills
         ]

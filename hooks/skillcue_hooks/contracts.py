@@ -101,11 +101,14 @@ class Scope:
         answers: Identifies what `allows` said on this library, once it has been asked. skillcue
             fills it in; with the key it is part of every cache key, so that what was kept under
             older answers is not found any more.
+        ids: Where it is known to allow no others; an index then looks for exactly these. None:
+            nothing is known.
     """
 
     key: str
     allows: Callable[[Skill], bool]
     answers: str = ""
+    ids: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

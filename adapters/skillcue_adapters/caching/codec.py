@@ -8,7 +8,7 @@ from typing import Any
 
 from skillcue_hooks.contracts import Hit, Ranking, Skill
 
-__all__ = ["decode_ranking", "encode_ranking"]
+__all__ = ["decode_ranking", "encode_ranking", "encoded_ids"]
 
 
 def encode_ranking(ranking: Ranking) -> str:
@@ -31,6 +31,18 @@ def encode_ranking(ranking: Ranking) -> str:
         "total": ranking.total,
     }
     return json.dumps(record, separators=(",", ":"), allow_nan=False)
+
+
+def encoded_ids(text: str) -> list[str]:
+    """Ids of the skills of an encoded ranking: those that `decode_ranking` has to be given.
+
+    Args:
+        text: What `encode_ranking` gave, or anything else, which names none.
+    """
+    try:
+        return [_typed(item[0], str) for item in json.loads(text)["hits"]]
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return []
 
 
 def decode_ranking(text: str, skills: Mapping[str, Skill]) -> Ranking | None:

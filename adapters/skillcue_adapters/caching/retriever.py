@@ -8,12 +8,12 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import cached_property
 
-from skillcue_adapters.caching.codec import decode_ranking, encode_ranking
+from skillcue_adapters.caching.codec import decode_ranking, encode_ranking, encoded_ids
 from skillcue_adapters.caching.keys import ranking_key
 from skillcue_adapters.locks import ForkSafeLock
-from skillcue_hooks.contracts import Library, Query, Ranking, Skill
+from skillcue_adapters.skill_lookup import SkillLookup
+from skillcue_hooks.contracts import Library, Query, Ranking
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 from skillcue_hooks.protocols import CacheStore, Retriever
@@ -58,7 +58,7 @@ class CachedRetriever:
         self.inner = inner
         self._store = store
         self._mode = mode
-        self._library = library
+        self._lookup = SkillLookup(library)
         self._forget_flights()
 
     @property
@@ -90,14 +90,11 @@ class CachedRetriever:
             except _Abandoned:
                 continue
 
-    @cached_property
-    def _skills(self) -> dict[str, Skill]:
-        # On the first hit: most generations of a library that is being edited never have one.
-        return {skill.id: skill for skill in self._library.skills}
-
     def _stored(self, key: str, started: float) -> Ranking | None:
         text = self._store.get(key)
-        ranking = None if text is None else decode_ranking(text, self._skills)
+        if text is None:
+            return None
+        ranking = decode_ranking(text, self._lookup.as_hits(encoded_ids(text)))
         if ranking is None:
             return None
         return replace(ranking, elapsed_s=time.perf_counter() - started)

@@ -11,6 +11,7 @@ import numpy as np
 
 from skillcue_adapters.indexed.facts import IndexFacts, facts_of
 from skillcue_adapters.indexed.panel import Panel
+from skillcue_adapters.indexed.prepare import name_terms
 from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, says_something
 from skillcue_adapters.selection import SkillMasks, top_k
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking
@@ -133,6 +134,9 @@ class IndexedRetriever(ABC):
         asked = self.ask(query)
         if isinstance(asked, Pending):
             return self._meanwhile(query, asked.reason, started)
+        only = None if query.scope is None else query.scope.ids
+        if only is not None:
+            asked = self._by_name(asked, only)
         wanted = query.offset + query.k
         depth, postings = max(LEAST_DEPTH, asked.depth, 2 * wanted), asked.postings
         most = max(MOST_CANDIDATES, depth)
@@ -141,7 +145,7 @@ class IndexedRetriever(ABC):
             found = _Found.of(self.facts, legs, asked, query)
             full = any(len(leg) >= depth for leg in (*legs.dense, *legs.lexical))
             restricted = bool(query.filters) or query.scope is not None
-            exhausted = found.panel.whole or (not full and postings is None)
+            exhausted = found.panel.whole or only is not None or (not full and postings is None)
             if found.count >= wanted or not restricted or exhausted:
                 break
             if depth >= most:
@@ -154,6 +158,14 @@ class IndexedRetriever(ABC):
         if asked.every and not restricted:
             total = max(total, self.facts.statistics.skills)
         return self._ranking(found.hits(query), started, total)
+
+    def _by_name(self, asked: Asked, ids: frozenset[str]) -> Asked:
+        """`asked` with the skills of some ids among the candidates, wherever they rank."""
+        skills = self.facts.index.fetch(sorted(ids), self.facts.tenants).values()
+        names = {name_terms(skill.name) for skill in skills} - {""}
+        first, *others = asked.views
+        first = replace(first, names=tuple(sorted({*first.names, *names})))
+        return replace(asked, views=(first, *others))
 
     def _candidates(self, query: Query, asked: Asked, depth: int, postings: int | None) -> Legs:
         # As many as are wanted must be looked at, whatever the budget.

@@ -17,6 +17,7 @@ from typing import Any
 
 from skillcue_adapters.refine.quoting import escaped, one_line, plain_line, plain_text, quoted
 from skillcue_adapters.refine.settings import RefineSettings
+from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_adapters.stages import innermost
 from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.contracts import Hit, Library, Query, Scope, Skill
@@ -90,7 +91,8 @@ class Commands:
         self.found: set[str] = set()
         self.used = 0
         self.complete = True
-        self._skills = {skill.id: skill for skill in library.skills}
+        self._lookup = SkillLookup(library)
+        self._shown: dict[str, Skill] = {}
         self._retriever = retriever
         self._scope = scope
         self._settings = settings
@@ -134,7 +136,9 @@ class Commands:
             broken = f"{name} search is out of order ({type(error).__name__})"
             return _error(f"{broken}; try another.", f"its commands found no answer: {broken}")
         self.complete = self.complete and ranking.degraded is None
-        hits = [hit for hit in ranking.hits if self._visible(hit.skill)]
+        known = self._lookup.get(hit.skill.id for hit in ranking.hits)
+        hits = [h for h in ranking.hits if h.skill.id in known and self._visible(h.skill)]
+        self._shown |= {hit.skill.id: known[hit.skill.id] for hit in hits}
         if not hits:
             return Answer(f"{name} search found nothing; try other words.", "nothing found")
         lines = [_line(hit) for hit in hits]
@@ -164,17 +168,19 @@ class Commands:
         if not isinstance(given, str):
             return None
         plain = html.unescape(given.strip())
+        known = self._lookup.get((given.strip(), plain))
         for wanted in (given.strip(), plain):
-            found = self._skills.get(wanted)
+            found = known.get(wanted)
             if found is not None:
                 return found if self._visible(found) else None
-        line, visible = one_line(plain), [s for s in self._skills.values() if self._visible(s)]
-        shown = [skill for skill in visible if one_line(skill.id) == line]
-        meant = shown or [skill for skill in visible if skill.name == given.strip()]
+        line = one_line(plain)
+        walked = self._lookup.in_memory() or self._shown.values()
+        shown = [s for s in walked if one_line(s.id) == line and self._visible(s)]
+        meant = shown or [s for s in self._lookup.named(given.strip()) if self._visible(s)]
         return meant[0] if len(meant) == 1 else None
 
     def _visible(self, skill: Skill) -> bool:
-        return skill.id in self._skills and (self._scope is None or self._scope.allows(skill))
+        return self._scope is None or self._scope.allows(skill)
 
 
 def _line(hit: Hit, *, described: bool = True) -> str:

@@ -59,6 +59,7 @@ def _signals_of(base: Retriever, query: Query, parents: set[str]) -> dict[str, H
         key,
         lambda skill: skill.id in parents and (not outer or outer.allows(skill)),
         outer.answers if outer else "",
+        ids=frozenset(parents),
     )
     found = base.search(replace(query, k=len(parents), offset=0, scope=scope))
     return {hit.skill.id: hit for hit in found.hits}

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from skillcue_adapters.refine.commands import Commands
-from skillcue_adapters.refine.composed import may_see, with_parents
+from skillcue_adapters.refine.composed import may_see, read_ids, with_parents
 from skillcue_adapters.refine.merging import merged_hits
 from skillcue_adapters.refine.names import policy_tag
 from skillcue_adapters.refine.prompt import PROMPT_VERSION
@@ -31,6 +31,7 @@ from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.refine.store import RefinedStore, Refinement
 from skillcue_adapters.refine.subagent import Watch, refine_task
 from skillcue_adapters.settings import read_settings
+from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_adapters.stages import default_base, innermost
 from skillcue_hooks.contracts import Library, Query, Ranking, RetrieverContext, Skill
 from skillcue_hooks.errors import ConfigurationError
@@ -74,7 +75,7 @@ class RefineRetriever:
         self.base_mode = base_mode
         self.store = parts.store
         self._parts = parts
-        self._skills = {skill.id: skill for skill in parts.library.skills}
+        self._lookup = SkillLookup(parts.library)
         self._identity = fingerprint(
             asdict(parts.settings), parts.base.fingerprint, parts.model.fingerprint, PROMPT_VERSION
         )
@@ -159,16 +160,16 @@ class RefineRetriever:
 
     def _holds(self, made: Refinement, query: Query) -> bool:
         """Every skill that was read is as it was, and none that was shown is hidden now."""
+        skills = self._lookup.get(made.found.union(made.read))
         for skill_id, content_hash in made.read.items():
-            skill = self._skills.get(skill_id)
+            skill = skills.get(skill_id)
             if skill is None or skill.content_hash != content_hash:
                 return False
         scope = query.scope
-        shown = map(self._skills.get, made.found.union(made.read))
-        return scope is None or all(scope.allows(skill) for skill in shown if skill)
+        return scope is None or all(scope.allows(skill) for skill in skills.values())
 
     def _visible(self, made: Refinement, query: Query) -> Sequence[Skill]:
-        find = self._skills.get
+        find = self._lookup.get(one for skill in made.skills for one in read_ids(skill)).get
         present = (with_parents(skill, find) for skill in made.skills)
         return [s for s in present if s is not None and may_see(s, query.scope, find)]
 
