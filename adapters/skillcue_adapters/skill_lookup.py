@@ -72,5 +72,5 @@ class SkillLookup:
 
     @cached_property
     def _by_id(self) -> dict[str, Skill]:
-        # When it is first needed: most generations of a library that is being edited never are.
+        # On the first look: most generations of a library that is being edited never have one.
         return {skill.id: skill for skill in self._library.skills}

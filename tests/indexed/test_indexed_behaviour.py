@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.memory_indexes import in_memory_index, library_of, made_up, modes
+from support.memory_indexes import NeverWalked, in_memory_index, library_of, made_up, modes
 
 from skillcue_adapters.indexed import MemoryIndex, Unprepared, calibration, facts, prepare
 from skillcue_adapters.indexed import retriever as indexed_retriever
@@ -89,7 +89,7 @@ def test_modes_over_one_generation_share_what_they_know():
 def test_building_asks_nothing():
     index = watched(made_up(10))
     index.away = True
-    library = Library("generation", (), index, ("t",))
+    library = Library("generation", NeverWalked(), index, ("t",))
     for mode in MODES:
         get = unbuilt(library)
         with pytest.raises(IndexUnavailableError, match="away"):

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from support.memory_indexes import FACTORIES, Bodyless, in_memory_index
+from support.memory_indexes import FACTORIES, Bodyless, NeverWalked, in_memory_index
+from support.pair_scorers import TableScorer
 
+from skillcue_adapters import expand, two_stage
+from skillcue_adapters.caching import CachedRetriever, MemoryStore
 from skillcue_adapters.indexed import facts
 from skillcue_hooks.contracts import Library, RetrieverContext
+from skillcue_hooks.language import ChatMessage, Completion
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing import FakeEncoder, RetrieverConformance, make_library
 from skillcue_hooks.testing.conformance import _SKILLS
 
 ENCODER = FakeEncoder(dim=256)
+STAGED = {"expand": expand.build, "two_stage": two_stage.build}
+
+
+class WordyModel:
+    """Rewords every query the same way."""
+
+    fingerprint = "wordy"
+    calls_tools = False
+
+    def complete(self, messages: Sequence[ChatMessage], **_: Any) -> Completion:
+        return Completion(json.dumps({"variants": ["please soup and bread", "how to use a form"]}))
 
 
 class _IndexedConformance(RetrieverConformance):
@@ -30,14 +46,25 @@ class _IndexedConformance(RetrieverConformance):
 
     def over_index(self, library: Library, context: RetrieverContext, mode: str) -> Retriever:
         index = in_memory_index(library.skills, ENCODER)
-        indexed = Library(library.generation, (), index, ("t",))
+        indexed = Library(library.generation, NeverWalked(), index, ("t",))
+
+        def full(context: RetrieverContext) -> RetrieverContext:
+            return replace(
+                context,
+                retriever=stage,
+                encoder=lambda spec: ENCODER,
+                defaults={"cross_encoder": TableScorer()},
+                language_model=WordyModel(),
+            )
 
         def stage(other: str) -> Any:
-            own = RetrieverContext(other, {}, None, stage, encoder=lambda spec: ENCODER)
-            return FACTORIES[other](indexed, own)
+            return FACTORIES[other](indexed, full(RetrieverContext(other, {}, None, stage)))
 
-        context = replace(context, retriever=stage, encoder=lambda spec: ENCODER)
-        return FACTORIES[mode](indexed, context)
+        retriever = {**FACTORIES, **STAGED}[mode](indexed, full(context))
+        return self.finished(retriever, indexed)
+
+    def finished(self, retriever: Retriever, library: Library) -> Retriever:
+        return retriever
 
     @pytest.fixture
     def library(self) -> Library:
@@ -102,6 +129,35 @@ class TestIndexedSkillSightPublished(TestIndexedSkillSight):
     @pytest.fixture
     def settings(self) -> Mapping[str, Any]:
         return {"fusion": "published"}
+
+
+class TestIndexedTwoStage(_IndexedConformance):
+    mode = "two_stage"
+
+    @pytest.fixture
+    def settings(self) -> Mapping[str, Any]:
+        return {"budget_ms": 600_000, "body_chars": 100, "depth": 3}
+
+    @pytest.fixture
+    def other_settings(self) -> Mapping[str, Any]:
+        return {"budget_ms": 600_000, "weight": 0.9}
+
+
+class TestIndexedExpand(_IndexedConformance):
+    mode = "expand"
+
+    @pytest.fixture
+    def settings(self) -> Mapping[str, Any]:
+        return {"top": 2, "depth": 3}
+
+    @pytest.fixture
+    def other_settings(self) -> Mapping[str, Any]:
+        return {"seeds": 2}
+
+
+class TestIndexedCached(TestIndexedBm25):
+    def finished(self, retriever: Retriever, library: Library) -> Retriever:
+        return CachedRetriever(retriever, MemoryStore(), "bm25", library)
 
 
 @pytest.fixture

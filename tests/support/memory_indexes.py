@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,15 @@ from skillcue_hooks.contracts import Library, RetrieverContext, Skill
 from skillcue_hooks.protocols import Encoder
 from skillcue_hooks.testing import make_skill
 
-__all__ = ["TENANT", "Bodyless", "in_memory_index", "library_of", "made_up", "modes"]
+__all__ = [
+    "TENANT",
+    "Bodyless",
+    "NeverWalked",
+    "in_memory_index",
+    "library_of",
+    "made_up",
+    "modes",
+]
 
 TENANT = "t"
 
@@ -39,18 +47,28 @@ class Bodyless(tuple[Skill, ...]):
         return any(item == replace(skill, body="") for skill in self)
 
 
+class NeverWalked(Sequence[Skill]):
+    """The skills of a library of which nothing may look at all."""
+
+    def __len__(self) -> int:
+        raise AssertionError("the skills of an index were counted")
+
+    def __getitem__(self, place: Any) -> Any:
+        raise AssertionError("the skills of an index were walked over")
+
+
 def in_memory_index(skills: Iterable[Skill], encoder: Encoder, tenant: str = TENANT) -> MemoryIndex:
     """A new index that holds `skills`."""
     index = MemoryIndex()
-    items = prepare([Unprepared(skill) for skill in skills], encoder)
+    items = prepare([Unprepared(skill, names=(skill.name,)) for skill in skills], encoder)
     index.apply(items, tenant=tenant, encoder=encoder.fingerprint)
     return index
 
 
-def library_of(index: MemoryIndex, *tenants: str, skills: Iterable[Skill] = ()) -> Library:
-    """What `tenants` have in `index` now; `skills` is what walks over it would give."""
+def library_of(index: MemoryIndex, *tenants: str) -> Library:
+    """What `tenants` have in `index` now."""
     whose = tenants or (TENANT,)
-    return Library(index.revision(whose), Bodyless(skills), index, whose)
+    return Library(index.revision(whose), NeverWalked(), index, whose)
 
 
 def modes(
