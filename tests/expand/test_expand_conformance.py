@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.wordy_model import WordyModel
 
 from skillcue_adapters import bm25, dense, expand, hybrid, skillsight
 from skillcue_hooks.contracts import Library, RetrieverContext
-from skillcue_hooks.language import ChatMessage, Completion
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing import FakeEncoder, RetrieverConformance
 
@@ -23,20 +21,6 @@ STAGES = {
     "hybrid": hybrid.build,
     "skillsight": skillsight.build,
 }
-
-
-class WordyModel:
-    """Rewords whatever it is asked, the same way each time."""
-
-    fingerprint = "wordy"
-    calls_tools = False
-
-    def complete(self, messages: Sequence[ChatMessage], **_: Any) -> Completion:
-        found = re.search(r"<query>\n(.*?)\n</query>", messages[1].text, re.DOTALL)
-        assert found
-        words = json.loads(found[1]).split()[:40] or ["nothing"]
-        turned = " ".join(words[::-1])
-        return Completion(json.dumps({"variants": [f"please {turned} soup", f"how to {turned}"]}))
 
 
 class TestExpand(RetrieverConformance):

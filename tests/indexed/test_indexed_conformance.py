@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
 from support.memory_indexes import FACTORIES, Bodyless, NeverWalked, in_memory_index
 from support.pair_scorers import TableScorer
+from support.wordy_model import WordyModel
 
 from skillcue_adapters import expand, two_stage
 from skillcue_adapters.caching import CachedRetriever, MemoryStore
 from skillcue_adapters.indexed import facts
 from skillcue_hooks.contracts import Library, RetrieverContext
-from skillcue_hooks.language import ChatMessage, Completion
 from skillcue_hooks.protocols import Retriever, RetrieverFactory
 from skillcue_hooks.testing import FakeEncoder, RetrieverConformance, make_library
 from skillcue_hooks.testing.conformance import _SKILLS
 
 ENCODER = FakeEncoder(dim=256)
 STAGED = {"expand": expand.build, "two_stage": two_stage.build}
-
-
-class WordyModel:
-    """Rewords every query the same way."""
-
-    fingerprint = "wordy"
-    calls_tools = False
-
-    def complete(self, messages: Sequence[ChatMessage], **_: Any) -> Completion:
-        return Completion(json.dumps({"variants": ["please soup and bread", "how to use a form"]}))
 
 
 class _IndexedConformance(RetrieverConformance):
