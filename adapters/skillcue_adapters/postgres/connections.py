@@ -308,7 +308,7 @@ def _parsed(url: str, limits: Limits) -> tuple[str, str, str]:
             keepalives_interval=known.get("keepalives_interval", 5),
             keepalives_count=known.get("keepalives_count", 4),
         )
-        ports = str(known.get("port") or "0").split(",")
+        ports = filter(None, str(known.get("port") or "").split(","))  # of several hosts one each
         # An @ in a host is one of a password that is not quoted.
         if "@" in str(known.get("host")) or not all(port.isdecimal() for port in ports):
             raise psycopg.ProgrammingError
@@ -321,7 +321,7 @@ def _parsed(url: str, limits: Limits) -> tuple[str, str, str]:
         ) from None
     user = f"{known['user']}@" if known.get("user") else ""
     host = known.get("host") or known.get("hostaddr") or "the local server"
-    port = f":{known['port']}" if known.get("port") else ""
+    port = f":{known['port']}" if str(known.get("port") or "").strip(",") else ""
     database = f"/{known['dbname']}" if known.get("dbname") else ""
     return conninfo, f"{user}{host}{port}{database}", str(known.get("password") or "")
 
