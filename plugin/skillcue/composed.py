@@ -23,7 +23,7 @@ from skillcue_hooks.contracts import Ranking, Scope, Skill
 from skillcue_hooks.protocols import SkillSource
 
 if TYPE_CHECKING:
-    from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue.library.protocols import Snapshot
     from skillcue_adapters.refine.store import Refinement
 
 __all__ = ["ComposedSkills"]
@@ -97,7 +97,7 @@ class ComposedSkills:
             found.update(stored_ids(self._cache_dir, name, policy))
         return tuple(sorted(found))
 
-    def settled(self, ranking: Ranking, snapshot: LibrarySnapshot, scope: Scope | None) -> Ranking:
+    def settled(self, ranking: Ranking, snapshot: Snapshot, scope: Scope | None) -> Ranking:
         """`ranking`, its composed skills as they are in the library; others stay as they are.
 
         Args:
@@ -112,13 +112,13 @@ class ComposedSkills:
         return replace(ranking, hits=tuple(hits))
 
     def settled_refinement(
-        self, made: Refinement, snapshot: LibrarySnapshot, scope: Scope | None
+        self, made: Refinement, snapshot: Snapshot, scope: Scope | None
     ) -> Refinement:
         """`made`, its skills as they are in the library."""
         return replace(made, skills=tuple(self._present(made.skills, snapshot, scope).values()))
 
     def _present(
-        self, skills: Iterable[Skill], snapshot: LibrarySnapshot, scope: Scope | None
+        self, skills: Iterable[Skill], snapshot: Snapshot, scope: Scope | None
     ) -> dict[str, Skill]:
         """By id, the skills of the library as they are, the composed ones as they are in it."""
         now: dict[str, Skill] = {}

@@ -7,26 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from skillcue.library.beside import SkillFiles, files_beside
 from skillcue.library.characters import clean
-from skillcue.library.files import (
-    IsClosed,
-    decoded_file,
-    list_files,
-    read_file_data,
-    resolve_file,
-)
-from skillcue.library.limits import ReadLimits, limits_of
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.push.render import escape
 from skillcue_hooks.contracts import Diagnostic, LoadedSkill, Scope, Skill
 from skillcue_hooks.errors import SkillFileError
-from skillcue_hooks.protocols import SkillSource
 
 __all__ = [
     "FILES_LISTED",
     "PAGE_CHARS",
     "AssessFile",
-    "file_data",
     "load_skill",
     "quotable_pages",
     "shown_name",
@@ -74,7 +65,7 @@ def _light_parts(page: str) -> list[str]:
     return [p for half in split_pages(page, len(page) // 2 + 1) for p in _light_parts(half)]
 
 
-def shown_name(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> str:
+def shown_name(skill: Skill, snapshot: Snapshot, scope: Scope | None) -> str:
     """What to show, escaped, as the name of `skill`: a name that loads exactly it, else its id.
 
     Args:
@@ -84,25 +75,26 @@ def shown_name(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> 
     """
     shown = escape(snapshot.load_name(skill, scope))
     found = snapshot.find(shown, scope) or snapshot.find(html.unescape(shown), scope)
-    return shown if shown and found == skill else escape(skill.id)
+    same = found is not None and found.id == skill.id
+    return shown if shown and same else escape(skill.id)
 
 
 def load_skill(
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
+    scope: Scope | None,
     name: str,
     file: str | None,
     page: int,
-    scope: Scope | None,
     assess: AssessFile,
 ) -> LoadedSkill:
     """One page of a skill's body, or of a file beside it.
 
     Args:
         snapshot: The library.
+        scope: What a policy allows.
         name: A name or an id.
         file: Path relative to the skill's folder; None for the body.
         page: From 1.
-        scope: What a policy allows.
         assess: Asked about a file, the whole of it whichever page is wanted.
 
     Raises:
@@ -113,20 +105,18 @@ def load_skill(
     skill = snapshot.resolve(name, scope)
     source = snapshot.source_of(skill)
     base_dir = source.base_dir(skill)
-    limits = limits_of(source)
-    is_closed = snapshot.closed_folders(skill, scope)
-    files = list_files(base_dir, FILES_LISTED, limits, is_closed).paths if base_dir else ()
+    beside = files_beside(source, skill, snapshot.closed_folders(skill, scope))
+    files = beside.listing(FILES_LISTED).paths if beside else ()
     shown_file: str | None = None
     findings: tuple[Diagnostic, ...] = ()
     if file is None:
         text = source.read_body(skill)
     else:
-        if base_dir is None:
+        if beside is None:
             raise SkillFileError(f"{skill.name} has no files beside it.", "Load it without `file`.")
-        path = _resolved(skill, base_dir, file, limits, is_closed)
-        shown_file = path.relative_to(base_dir.resolve()).as_posix()
-        data = file_data(source, skill, path)
-        decoded = decoded_file(path, data)
+        shown_file = _resolved(skill, beside, file)
+        path, data = beside.place(shown_file), beside.data(shown_file)
+        decoded = beside.decoded(shown_file, data)
         findings = assess(skill, path, data, decoded)
         text = clean(decoded).text
     whole = LoadedSkill(
@@ -142,22 +132,12 @@ def load_skill(
     return replace(whole, text=chosen, shown=len(chosen), page=page, pages=len(pages))
 
 
-def file_data(source: SkillSource, skill: Skill, path: Path) -> bytes:
-    """All bytes of a file of `skill`, as its source hands them out.
-
-    Raises:
-        SkillFileError: It is too large, cannot be read, or is not the file that is pinned.
+def _resolved(skill: Skill, beside: SkillFiles, file: str) -> str:
+    """The path that `file` means; an error lists no file of an untrusted skill, whose names are its
+    words.
     """
-    read = getattr(source, "read_file_data", None)  # a source that checks what it hands out
-    return bytes(read(skill, path)) if read else read_file_data(path, limits_of(source))
-
-
-def _resolved(
-    skill: Skill, base_dir: Path, file: str, limits: ReadLimits, is_closed: IsClosed
-) -> Path:
-    """As `resolve_file`; an error lists no file of an untrusted skill, whose names are its words."""
     try:
-        return resolve_file(base_dir, file, limits, is_closed)
+        return beside.resolve(file)
     except SkillFileError as error:
         if skill.trust == "untrusted":
             cure = "Load it without `file` to see what it has."

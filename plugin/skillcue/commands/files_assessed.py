@@ -9,10 +9,10 @@ from pathlib import Path
 
 from skillcue.facade import SkillCue
 from skillcue.file_assessment import assess_file
+from skillcue.library.beside import file_data
 from skillcue.library.files import decoded_file, list_files
 from skillcue.library.limits import limits_of
-from skillcue.library.snapshot import LibrarySnapshot
-from skillcue.loading import file_data
+from skillcue.library.protocols import Snapshot
 from skillcue_hooks import Diagnostic, Skill
 from skillcue_hooks.errors import SkillFileError
 
@@ -58,7 +58,7 @@ def assess_files(cue: SkillCue, update: Callable[[str, int, int], None]) -> File
     return FilesAssessed(len(files) - left_out, left_out, tuple(findings))
 
 
-def _files(snapshot: LibrarySnapshot) -> Iterator[tuple[Skill, Path]]:
+def _files(snapshot: Snapshot) -> Iterator[tuple[Skill, Path]]:
     """Each file once, links resolved."""
     seen = {os.path.realpath(skill.path) for skill in snapshot.skills}
     for skill, base_dir in sorted(_folders(snapshot), key=lambda pair: -len(pair[1].parts)):
@@ -71,7 +71,7 @@ def _files(snapshot: LibrarySnapshot) -> Iterator[tuple[Skill, Path]]:
                 yield skill, Path(path)
 
 
-def _folders(snapshot: LibrarySnapshot) -> Iterator[tuple[Skill, Path]]:
+def _folders(snapshot: Snapshot) -> Iterator[tuple[Skill, Path]]:
     for skill in snapshot.skills:
         base_dir = snapshot.source_of(skill).base_dir(skill)
         if base_dir is not None:

@@ -29,7 +29,7 @@ from skillcue.evaluation.measures import Scores, measure_names, score_run
 from skillcue.evaluation.model_costs import model_fields, spent_fields
 from skillcue.evaluation.outcomes import Outcome, helpfulness_gap
 from skillcue.evaluation.runner import DEPTH, ModeRun, RunSettings
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue_hooks.contracts import Skill
 
 __all__ = ["SCHEMA", "VERSION", "Evaluated", "make_document"]
@@ -60,7 +60,7 @@ class Evaluated:
     settings: RunSettings
     runs: Sequence[ModeRun]
     baseline: str
-    snapshot: LibrarySnapshot
+    snapshot: Snapshot
     outcomes: Sequence[Outcome] | None = None
 
 
@@ -162,7 +162,7 @@ def _settings(done: Evaluated) -> dict[str, Any]:
     }
 
 
-def _load_all(snapshot: LibrarySnapshot) -> dict[str, int]:
+def _load_all(snapshot: Snapshot) -> dict[str, int]:
     cost = library_cost(snapshot)
     return {"descriptions": cost.descriptions, "bodies": cost.bodies, "tokens": cost.everything}
 

@@ -15,7 +15,7 @@ from skillcue.encoders import DEFAULT_ENCODER
 from skillcue.evaluation.composed import judged_ids
 from skillcue.evaluation.datasets import Dataset, Question
 from skillcue.facade import SkillCue
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.library.source import StaticSource
 from skillcue.push.budget import estimate_tokens
 from skillcue.push.render import advice_block, render_advice
@@ -112,7 +112,7 @@ class ModeRun:
 
 def run_modes(
     dataset: Dataset, modes: Sequence[str], settings: RunSettings, progress: Progress
-) -> tuple[list[ModeRun], LibrarySnapshot]:
+) -> tuple[list[ModeRun], Snapshot]:
     """Ask all questions in every mode, one after the other.
 
     Each mode has a `SkillCue` of its own, so that none finds what another has worked out, such

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,10 @@ __all__ = [
     "IsClosed",
     "decoded_file",
     "list_files",
+    "matching_path",
     "read_file_data",
     "read_file_text",
+    "relative_path",
     "resolve_file",
 ]
 
@@ -85,18 +87,40 @@ def resolve_file(
         SkillFileError: No file or several fit, or `name` leads out of the folder. The message
             names the files there are.
     """
-    wanted = _relative(name)
-    search = _Search(base_dir, limits, is_closed, skill_file=True)
-    paths = sorted(search.run())
+    root = os.path.realpath(base_dir)
+
+    def is_inside(path: str) -> bool:
+        return inside(os.path.realpath(base_dir / path), [root])
+
+    wanted = relative_path(name)
+    paths = sorted(_Search(base_dir, limits, is_closed, skill_file=True).run())
+    return Path(os.path.realpath(base_dir / matching_path(name, wanted, paths, is_inside)))
+
+
+def matching_path(
+    name: str,
+    wanted: str,
+    paths: Sequence[str],
+    is_allowed: Callable[[str], bool] = lambda _path: True,
+) -> str:
+    """The one of `paths` that a file argument means; see `resolve_file`.
+
+    Args:
+        name: The argument as it was given, for the message.
+        wanted: What `relative_path` made of it.
+        paths: Relative POSIX paths of the skill's files, sorted.
+        is_allowed: Says no to a path that may not be read after all.
+
+    Raises:
+        SkillFileError: None or several fit.
+    """
     for matches in _matchers(wanted):
         fitting = [path for path in paths if matches(path)]
         if len(fitting) > 1:
             choices = ", ".join(fitting[:_NAMED_IN_ERRORS])
             raise SkillFileError(f"File {name!r} is ambiguous.", f"Use one of: {choices}.")
-        if fitting:
-            target = os.path.realpath(base_dir / fitting[0])
-            if inside(target, [os.path.realpath(base_dir)]):
-                return Path(target)
+        if fitting and is_allowed(fitting[0]):
+            return fitting[0]
     raise SkillFileError(f"This skill has no file {name!r}.", _choices(wanted, paths))
 
 
@@ -134,8 +158,13 @@ def read_file_data(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
     return data
 
 
-def decoded_file(path: Path, data: bytes) -> str:
+def decoded_file(path: Path, data: bytes, *, local: bool = True) -> str:
     """`data` of the file at `path` as text, hidden characters included.
+
+    Args:
+        path: The file.
+        data: Its bytes.
+        local: It is there, on this machine.
 
     Raises:
         SkillFileError: It is not text.
@@ -145,8 +174,8 @@ def decoded_file(path: Path, data: bytes) -> str:
     if binary or 4 * decoded.replaced > len(decoded.text):
         raise SkillFileError(
             f"File {path.name!r} is not text ({len(data)} bytes).",
-            f"It is at {path}.",
-            local=True,
+            f"It is at {path}." if local else "It cannot be shown.",
+            local=local,
         )
     return decoded.text
 
@@ -216,7 +245,7 @@ class _Search:
         return False
 
 
-def _relative(name: str) -> str:
+def relative_path(name: str) -> str:
     """`name` as a relative POSIX path.
 
     Raises:
@@ -259,7 +288,7 @@ def _fold(path: str) -> str:
     return nfc(nfc(path).casefold())
 
 
-def _choices(wanted: str, paths: list[str]) -> str:
+def _choices(wanted: str, paths: Sequence[str]) -> str:
     others = [path for path in paths if not is_skill_file(path)]
     if not others:
         return "There are no files beside its SKILL.md."

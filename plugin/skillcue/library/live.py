@@ -13,14 +13,15 @@ from types import TracebackType
 from typing import Literal, Self
 
 from skillcue.library.codes import diagnostic
-from skillcue.library.snapshot import Composed, Enrich, LibrarySnapshot, build_snapshot
+from skillcue.library.composed_names import Composed
+from skillcue.library.snapshot import Enrich, LibrarySnapshot, build_snapshot
 from skillcue.library.whole import whole_text
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_hooks.contracts import Diagnostic, Skill, SourceScan
-from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Ask", "Assessor", "LiveLibrary", "Recheck", "RecheckSettings"]
+__all__ = ["Ask", "Assessor", "LiveLibrary", "Recheck", "RecheckSettings", "check_recheck"]
 
 Recheck = Literal["auto", "always", "background", "manual"]
 """When files are looked at again: ``auto`` decides by what the last look cost, ``always`` on
@@ -55,6 +56,16 @@ class RecheckSettings:
     close_s: float = 5.0
 
 
+def check_recheck(recheck: object) -> None:
+    """Make sure that it is one of the values of `Recheck`.
+
+    Raises:
+        ConfigurationError: It is not.
+    """
+    if recheck not in _RECHECKS:
+        raise ConfigurationError(f"recheck is {recheck!r}.", f"Use one of: {', '.join(_RECHECKS)}.")
+
+
 class LiveLibrary:
     """The snapshots of a list of sources over time. Thread-safe; building one reads nothing.
 
@@ -84,10 +95,7 @@ class LiveLibrary:
         settings: RecheckSettings | None = None,
         composed: Composed | None = None,
     ) -> None:
-        if recheck not in _RECHECKS:
-            raise ConfigurationError(
-                f"recheck is {recheck!r}.", f"Use one of: {', '.join(_RECHECKS)}."
-            )
+        check_recheck(recheck)
         self._sources = tuple(sources)
         self._assessor = Assessor(assess) if assess else None
         self._composed = composed
@@ -130,6 +138,9 @@ class LiveLibrary:
     def refresh(self) -> LibrarySnapshot:
         """Look at all files now; sees every change made before the call."""
         return self._check()
+
+    def failed(self, error: IndexUnavailableError) -> None:
+        """Nothing: it is in no index."""
 
     def close(self) -> None:
         """Stop re-checking. Snapshots stay usable."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from skillcue.library.characters import nfc
+from skillcue.library.composed_names import Composed, ComposedNames
 from skillcue.library.files import IsClosed
 from skillcue.library.merge import merge
-from skillcue.library.naming import fold
+from skillcue.library.name_tables import NameTables
+from skillcue.library.protocols import Listing
 from skillcue.library.relations import Relations, read_relations
-from skillcue_adapters.refine.composed import ID_PREFIX, may_see
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan, Trust
-from skillcue_hooks.errors import AmbiguousNameError, SkillNotFoundError
+from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.protocols import SkillSource
 
-__all__ = ["Assess", "Composed", "Enrich", "InFolder", "LibrarySnapshot", "build_snapshot"]
+__all__ = ["Assess", "Enrich", "InFolder", "LibrarySnapshot", "build_snapshot"]
 
 Assess = Callable[[Skill, SkillSource], tuple[Skill, tuple[Diagnostic, ...]]]
 """Gives a skill of a source, with lower trust if need be, and what was found in it."""
@@ -45,112 +46,6 @@ class InFolder(Protocol):
     def trust(self) -> Trust: ...
 
 
-class Composed(Protocol):
-    """Skills that were composed of skills of the library."""
-
-    @property
-    def source(self) -> SkillSource:
-        """Reads their bodies."""
-        ...
-
-    def get(
-        self, skill_id: str, find: Callable[[str], Skill | None], taken: Callable[[str], bool]
-    ) -> Skill | None:
-        """The skill with that id, by a name that is not `taken`, what was read for it looked up by
-        `find`; None where some of that is gone.
-        """
-        ...
-
-    def candidates(self, name: str, scope: Scope | None) -> Sequence[str]:
-        """Ids of the skills that may have that name where `scope` is the policy, sorted."""
-        ...
-
-
-class _Index:
-    """Look-up tables; the tolerant ones are built when first needed.
-
-    Args:
-        skills: What they find.
-        copies: Id of a skill to those that are not shown because their text is: it answers to
-            their ids and names as well.
-        hidden: What a policy hides, copies included.
-    """
-
-    def __init__(
-        self,
-        skills: Iterable[Skill],
-        copies: Mapping[str, Sequence[Skill]],
-        hidden: Sequence[Skill] = (),
-    ) -> None:
-        self._copies = copies
-        self._hidden = hidden
-        self.by_id: dict[str, Skill] = {skill.id: skill for skill in skills}
-        self.by_name: dict[str, Skill] = {}
-        for skill in self.by_id.values():
-            self.by_name.setdefault(nfc(skill.name), skill)
-        self._copied = {
-            copy.id: kept for kept in self.by_id.values() for copy in copies.get(kept.id, ())
-        }
-
-    def restricted(self, scope: Scope) -> _Index:
-        """The tables of what `scope` allows."""
-        copies = {
-            kept: [copy for copy in found if scope.allows(copy)]
-            for kept, found in self._copies.items()
-        }
-        allowed = {s.id for s in self.by_id.values() if scope.allows(s)}
-        hidden = [s for s in self.by_id.values() if s.id not in allowed]
-        for kept, found in self._copies.items():
-            hidden += [c for c in found if kept not in allowed or c not in copies[kept]]
-        return _Index((self.by_id[i] for i in self.by_id if i in allowed), copies, hidden)
-
-    @cached_property
-    def hidden_folders(self) -> frozenset[str]:
-        """Folders of what the policy hides, links resolved."""
-        return frozenset(os.path.realpath(skill.path.parent) for skill in self._hidden)
-
-    @cached_property
-    def untrusted_folders(self) -> frozenset[str]:
-        """Folders of untrusted skills, shown or hidden, links resolved."""
-        shown = [*self.by_id.values(), *(c for found in self._copies.values() for c in found)]
-        return frozenset(
-            os.path.realpath(skill.path.parent)
-            for skill in (*shown, *self._hidden)
-            if skill.trust == "untrusted"
-        )
-
-    def get(self, skill_id: str) -> Skill | None:
-        return self.by_id.get(skill_id) or self._copied.get(skill_id)
-
-    def find(self, name: str) -> Skill | None:
-        """See `LibrarySnapshot.find`."""
-        found = self.get(name) or self.by_name.get(name) or self.aliases.get(name)
-        if found is not None:
-            return found
-        folded = fold(name)
-        return self.folded_names.get(folded) or self.folded_aliases.get(folded)
-
-    @cached_property
-    def aliases(self) -> dict[str, Skill | None]:
-        """Alias to its skill, None where several skills share it."""
-        return _unique((nfc(alias), skill) for alias, skill in self._further_names())
-
-    @cached_property
-    def folded_names(self) -> dict[str, Skill | None]:
-        return _unique((fold(name), skill) for name, skill in self.by_name.items())
-
-    @cached_property
-    def folded_aliases(self) -> dict[str, Skill | None]:
-        return _unique((fold(alias), skill) for alias, skill in self._further_names())
-
-    def _further_names(self) -> Iterator[tuple[str, Skill]]:
-        for skill in self.by_id.values():
-            names = [*skill.aliases]
-            for copy in self._copies.get(skill.id, ()):
-                names += [copy.name, *copy.aliases]
-            yield from ((name, skill) for name in dict.fromkeys(names) if name != skill.name)
-
-
 @dataclass(frozen=True, eq=False)
 class LibrarySnapshot:
     """One generation of the library.
@@ -171,9 +66,9 @@ class LibrarySnapshot:
     diagnostics: tuple[Diagnostic, ...]
     found: int
     copies: tuple[Skill, ...]
-    _index: _Index = field(repr=False)
+    _index: NameTables = field(repr=False)
     _sources: Mapping[str, SkillSource] = field(repr=False)
-    _scoped: dict[tuple[str, str], _Index] = field(repr=False, default_factory=dict)
+    _scoped: dict[tuple[str, str], NameTables] = field(repr=False, default_factory=dict)
     _composed: Composed | None = field(repr=False, default=None)
     _roots: Sequence[tuple[str, Trust]] = field(repr=False, default=())
     relations: Relations = field(repr=False, default=Relations())
@@ -188,7 +83,7 @@ class LibrarySnapshot:
 
         What was composed has no name of a skill that `scope` shows.
         """
-        return self._index.get(skill_id) or self._composed_skill(skill_id, scope)
+        return self._index.get(skill_id) or self._composed_names.skill(skill_id, scope)
 
     def find(self, name: str, scope: Scope | None = None) -> Skill | None:
         """The skill that `name` means, or None.
@@ -199,7 +94,8 @@ class LibrarySnapshot:
         does not exist: it neither answers nor takes a name from what is visible.
         """
         wanted = nfc(name.strip())
-        return self._visible(scope).find(wanted) or self._allowed(wanted, scope)
+        found = self._visible(scope).find(wanted)
+        return found or self._composed_names.allowed(wanted, scope)
 
     def resolve(self, name: str, scope: Scope | None = None) -> Skill:
         """As `find`, and where that finds nothing, what was composed and has that name.
@@ -208,7 +104,7 @@ class LibrarySnapshot:
             AmbiguousNameError: Several that were composed have that name.
             SkillNotFoundError: Nothing fits; carries the closest names that may be seen.
         """
-        found = self.find(name, scope) or self._composed_named(name, scope)
+        found = self.find(name, scope) or self._composed_names.named(name, scope)
         if found is None:
             known = self._visible(scope).by_id.values()
             shown = (s for s in known if s.searchable)  # a suggestion is a list as well
@@ -219,6 +115,25 @@ class LibrarySnapshot:
         """The name where it loads exactly `skill`, else its id."""
         found = self.find(skill.name, scope)
         return skill.name if found is not None and found.id == skill.id else skill.id
+
+    def narrowed(self, tenants: tuple[str, ...] | None) -> LibrarySnapshot:
+        """Itself, or nothing where `tenants` are named without ``""``: the tenant of all that is
+        in no index.
+        """
+        return self if tenants is None or "" in tenants else build_snapshot((), ())
+
+    def expect(self, names: Collection[str]) -> None:
+        """Nothing: all is at hand."""
+
+    def listing(self, scope: Scope | None, start: int, count: int) -> Listing:
+        """Searchable skills by name and id, from number `start` on."""
+        skills = [s for s in self._by_name if scope is None or scope.allows(s)]
+        end = start + count
+        return Listing(tuple(skills[start:end]), len(skills), end < len(skills))
+
+    @cached_property
+    def _by_name(self) -> tuple[Skill, ...]:
+        return tuple(sorted(self.library.skills, key=lambda s: (s.name.casefold(), s.id)))
 
     def closed_folders(self, skill: Skill, scope: Scope | None) -> IsClosed:
         """Tells of folders, links resolved, whether their files are no files of `skill` although
@@ -243,39 +158,20 @@ class LibrarySnapshot:
         Raises:
             SkillNotFoundError: The skill is not part of this snapshot.
         """
-        if self._composed_skill(skill.id, None) is not None and self._composed is not None:
-            return self._composed.source
+        composed = self._composed_names.source_of(skill)
         try:
-            return self._sources[skill.id]
+            return composed or self._sources[skill.id]
         except KeyError:
             raise SkillNotFoundError(skill.id, self._index.by_id) from None
 
-    def _composed_skill(self, skill_id: str, scope: Scope | None) -> Skill | None:
-        """A skill that is not of the library, hidden or not."""
-        if self._composed is None or not skill_id.startswith(ID_PREFIX):
-            return None
-        find, names = self._index.by_id.get, self._visible(scope)
-        if find(skill_id) is not None:
-            return None
-        return self._composed.get(skill_id, find, lambda name: names.find(name) is not None)
+    @cached_property
+    def _composed_names(self) -> ComposedNames:
+        own = self._index.by_id.get
+        return ComposedNames(
+            self._composed, own, lambda name, scope: self._visible(scope).find(name)
+        )
 
-    def _allowed(self, skill_id: str, scope: Scope | None) -> Skill | None:
-        """As `_composed_skill`, if `scope` allows all that it was composed of."""
-        skill = self._composed_skill(skill_id, scope)
-        visible = skill is not None and may_see(skill, scope, self._index.by_id.get)
-        return skill if visible else None
-
-    def _composed_named(self, name: str, scope: Scope | None) -> Skill | None:
-        if self._composed is None:
-            return None
-        folded = fold(name.strip())
-        ids = self._composed.candidates(folded, scope)
-        skills = [s for s in (self._allowed(i, scope) for i in ids) if s and s.name == folded]
-        if len(skills) > 1:
-            raise AmbiguousNameError(name, [skill.id for skill in skills])
-        return skills[0] if skills else None
-
-    def _visible(self, scope: Scope | None) -> _Index:
+    def _visible(self, scope: Scope | None) -> NameTables:
         """The look-up tables of what `scope` allows; the last few are kept."""
         if scope is None:
             return self._index
@@ -317,7 +213,7 @@ def build_snapshot(
         diagnostics += [item for _, findings in assessed for item in findings]
     if enrich is not None:
         skills = enrich(skills)
-    index = _Index(skills, merged.copies)
+    index = NameTables(skills, merged.copies)
     relations = read_relations(skills, index.find)
     diagnostics += relations.diagnostics
     copies = tuple(copy for found in merged.copies.values() for copy in found)
@@ -361,10 +257,3 @@ def _identity(skill: Skill) -> str:
             *(() if skill.user_invocable else ("\x1e\x1e",)),
         )
     )
-
-
-def _unique(pairs: Iterable[tuple[str, Skill]]) -> dict[str, Skill | None]:
-    table: dict[str, Skill | None] = {}
-    for key, skill in pairs:
-        table[key] = None if key in table and table[key] is not skill else skill
-    return table
