@@ -20,6 +20,7 @@ from skillcue_hooks.contracts import (
     SourceScan,
     Turn,
     TurnQuery,
+    allow_all,
 )
 from skillcue_hooks.language import ChatMessage, Completion, ToolCall, ToolSpec, Usage
 from skillcue_hooks.markers import hookimpl, hookspec
@@ -60,6 +61,7 @@ __all__ = [
     "Turn",
     "TurnQuery",
     "Usage",
+    "allow_all",
     "hookimpl",
     "hookspec",
 ]

@@ -33,6 +33,7 @@ __all__ = [
     "Trust",
     "Turn",
     "TurnQuery",
+    "allow_all",
 ]
 
 Severity = Literal["info", "warning", "error"]
@@ -91,6 +92,11 @@ class Skill:
     user_invocable: bool = True
 
 
+def allow_all(_skill: Skill) -> bool:
+    """True: a `Scope` that restricts nothing but its tenants."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a policy allows.
@@ -100,15 +106,19 @@ class Scope:
         allows: Called with a `Skill`; False hides it from list, lookup, load and push alike.
         answers: Identifies what `allows` said on this library, once it has been asked. skillcue
             fills it in; with the key it is part of every cache key, so that what was kept under
-            older answers is not found any more.
+            older answers is not found any more. Empty over an index, where a policy is asked
+            about the skills that are met.
         ids: Where it is known to allow no others; an index then looks for exactly these. None:
             nothing is known.
+        tenants: Whose skills of an index exist at all, of those that the `SkillCue` has; None means
+            all. The index looks at no others. Skills that are in no index are of tenant ``""``.
     """
 
     key: str
-    allows: Callable[[Skill], bool]
+    allows: Callable[[Skill], bool] = allow_all
     answers: str = ""
     ids: frozenset[str] | None = None
+    tenants: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

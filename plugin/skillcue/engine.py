@@ -26,6 +26,13 @@ GENERATIONS_KEPT = 2
 """A turn that began before an edit still finds the retriever of its own generation."""
 
 
+INDEX_GENERATIONS_KEPT = 16
+"""The same for libraries in an index: each set of tenants that a policy leaves is one."""
+
+LATEST_KEPT = 64
+"""Retrievers that a next generation may build on: modes and sets of tenants."""
+
+
 class Engine:
     """Finds, builds and keeps the retriever of a mode; safe to share between threads.
 
@@ -65,7 +72,7 @@ class Engine:
         self._building = ForkSafeLock()
         self._under_way: list[str] = []  # modes that are being built, each for the one before it
         self._generations: OrderedDict[str, dict[str, Retriever]] = OrderedDict()
-        self._latest: dict[str, Retriever] = {}
+        self._latest: OrderedDict[tuple[str, tuple[str, ...]], Retriever] = OrderedDict()
         for mode in settings:
             self.check_mode(mode)
 
@@ -183,7 +190,7 @@ class Engine:
         context = RetrieverContext(
             mode=mode,
             settings=self._settings.get(mode, {}),
-            previous=self._latest.get(mode),
+            previous=self._latest.get((mode, library.tenants)),
             retriever=lambda other: self.retriever(other, library),
             cache_dir=self._cache_dir,
             encoder=self._encoder,
@@ -193,8 +200,11 @@ class Engine:
         factory = imported("mode", mode, self._factories[mode])
         self._factories[mode] = factory
         retriever: Retriever = factory(library, context)
-        self._latest[mode] = retriever
-        log.debug("mode %s indexes %d skills", mode, len(library.skills))
+        self._latest[mode, library.tenants] = retriever
+        self._latest.move_to_end((mode, library.tenants))
+        while len(self._latest) > LATEST_KEPT:
+            self._latest.popitem(last=False)
+        log.debug("mode %s is ready for generation %s", mode, library.generation[:12])
         if self._store is None or getattr(retriever, "keeps_answers", False):
             return retriever
         from skillcue_adapters.caching import CachedRetriever  # costs numpy only where used
@@ -209,7 +219,8 @@ class Engine:
         """What is built for a library; the oldest generation makes room for a new one."""
         built = self._generations.setdefault(library.generation, {})
         self._generations.move_to_end(library.generation)
-        while len(self._generations) > GENERATIONS_KEPT:
+        kept = GENERATIONS_KEPT if library.index is None else INDEX_GENERATIONS_KEPT
+        while len(self._generations) > kept:
             self._generations.popitem(last=False)
         return built
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from skillcue import builtin
 from skillcue.caches import CacheSpec, open_cache
@@ -20,11 +20,15 @@ from skillcue.composed import ComposedSkills
 from skillcue.encoders import DEFAULT_ENCODER, EncoderPool
 from skillcue.engine import Engine
 from skillcue.file_assessment import FileAssessor
+from skillcue.indexed.connect import IndexSpec, named_index
+from skillcue.indexed.live import live_index
+from skillcue.indexed.source import SkillChangedError
 from skillcue.library.live import LiveLibrary
-from skillcue.library.snapshot import Enrich, LibrarySnapshot
+from skillcue.library.protocols import Live, Snapshot
+from skillcue.library.snapshot import Enrich
 from skillcue.loading import load_skill
 from skillcue.mode import named_task, requested_mode
-from skillcue.policy import SettledScopes, combined_scope, within_scope
+from skillcue.policy import SettledScopes, combined_scope, within_scope, within_tenants
 from skillcue.pull import PullTools
 from skillcue.push.advisor import Advisor
 from skillcue.push.fitting import FIT_WAIT_S, Fitted, GateFits
@@ -48,6 +52,7 @@ from skillcue_hooks.dense_leg import DenseLeg
 from skillcue_hooks.errors import (
     AttachError,
     ConfigurationError,
+    IndexUnavailableError,
     StrictLibraryError,
     UnknownSettingError,
 )
@@ -73,6 +78,9 @@ DEFAULT_MODE = "skillsight"
 MODE_OVER_STORES = "hybrid"
 """The default mode with ``vectors=``: a store gives a list, not the vectors that others need."""
 
+LIST_PART = 1000
+"""Skills that `SkillCue.list` asks for at once."""
+
 log = logging.getLogger("skillcue")
 
 
@@ -86,7 +94,8 @@ class SkillCue:
     Args:
         sources: A folder of skills, a skill's own folder, or several of them, earlier ones
             taking precedence; also texts that name a git repository, an archive, a database or an
-            MCP server, texts that a plugin opens, and `SkillSource` objects.
+            MCP server, texts that a plugin opens, and `SkillSource` objects. Or an index that
+            several processes share: ``postgresql://...``, an `Indexed`, a `SkillIndex`.
         mode: Default retrieval mode; None is ``skillsight``, and ``hybrid`` with `vectors`.
         encoder: Turns text into vectors: ``minilm``, ``static``, ``onnx:/path``,
             ``st:model-or-path``, a scheme of a plugin, or an `Encoder`, a LangChain ``Embeddings``
@@ -146,7 +155,7 @@ class SkillCue:
 
     def __init__(
         self,
-        sources: SourceSpec | Iterable[SourceSpec],
+        sources: SourceSpec | IndexSpec | Iterable[SourceSpec | IndexSpec],
         *,
         mode: str | None = None,
         encoder: Any = DEFAULT_ENCODER,
@@ -217,16 +226,26 @@ class SkillCue:
         self._fits = GateFits(cache_dir)
         self._composed = ComposedSkills(cache_dir, self._assess)
         self._judge = open_judge(self.push.judge, self.language_model("judge"), cache_dir)
-        opened = open_sources(
-            sources, trust=trust, strict=strict, plugins=self.plugins, cache_dir=cache_dir
-        )
-        self._live = LiveLibrary(
-            _held_to_lock(opened, lock, frozen),
-            assess=self._assess if self._has_assessors() else None,
-            enrich=_enricher(augment, cache_dir),
-            recheck=recheck,
-            composed=self._composed,
-        )
+        index = named_index(sources)
+        self._live: Live
+        if index is not None:
+            _check_indexed(trust, strict, augment, lock, frozen)
+            self._live = live_index(index, recheck, self._composed)
+        else:
+            opened = open_sources(
+                cast("SourceSpec | Iterable[SourceSpec]", sources),  # no index is among them
+                trust=trust,
+                strict=strict,
+                plugins=self.plugins,
+                cache_dir=cache_dir,
+            )
+            self._live = LiveLibrary(
+                _held_to_lock(opened, lock, frozen),
+                assess=self._assess if self._has_assessors() else None,
+                enrich=_enricher(augment, cache_dir),
+                recheck=recheck,
+                composed=self._composed,
+            )
         self._file_assessor = FileAssessor(self.plugins)
         self._scopes = SettledScopes()
         seen = replace(self.push, load_tokens=0) if shadow else self.push
@@ -275,7 +294,7 @@ class SkillCue:
         wrong = set(filters or {}) - {"tag", "category", "source", "trust"}
         if wrong:
             raise UnknownSettingError(min(wrong), ("tag", "category", "source", "trust"))
-        snapshot = self.snapshot()
+        snapshot, scope = self.seen(run_context or {})
         task_id = named_task(run_context)
         query = Query(
             text,
@@ -283,7 +302,7 @@ class SkillCue:
             k=k,
             offset=offset,
             filters=tuple(sorted((filters or {}).items())),
-            scope=self.scope(run_context or {}, snapshot),
+            scope=scope,
             task=task or text,
             task_id=task_id,
             follows=task not in ("", text),
@@ -318,8 +337,7 @@ class SkillCue:
             ConfigurationError: There is no language model, or a setting of the mode is wrong.
         """
         _check_text("task", task)
-        snapshot = self.snapshot()
-        scope = self.scope(run_context or {}, snapshot)
+        snapshot, scope = self.seen(run_context or {})
         retriever = self._engine.bare_retriever("refine", snapshot.library)
         made = retriever.refinement(Query(task, scope=scope, task_id=task_id), watch)
         return self._composed.settled_refinement(made, snapshot, scope)
@@ -346,10 +364,13 @@ class SkillCue:
         """
         _check_text("name", name)
         started = time.perf_counter()
-        snapshot = self.snapshot()
         context = run_context or {}
-        scope = self.scope(context, snapshot)
-        loaded = load_skill(snapshot, name, file, page, scope, self._file_assessor.findings)
+        assess = self._file_assessor.findings
+        try:
+            loaded = load_skill(*self.seen(context), name, file, page, assess)
+        except SkillChangedError:  # between finding and reading it; what is new may be read
+            self._live.refresh()
+            loaded = load_skill(*self.seen(context), name, file, page, assess)
         loaded = replace(loaded, elapsed_s=time.perf_counter() - started)
         self.plugins.notify("skillcue_loaded", loaded=loaded, context=context)
         return loaded
@@ -395,11 +416,14 @@ class SkillCue:
 
     def list(self, *, run_context: Mapping[str, Any] | None = None) -> tuple[Skill, ...]:
         """All searchable skills, by name and id."""
-        snapshot = self.snapshot()
-        scope = self.scope(run_context or {}, snapshot)
-        skills = snapshot.library.skills
-        allowed = [s for s in skills if scope is None or scope.allows(s)]
-        return tuple(sorted(allowed, key=lambda skill: (skill.name.casefold(), skill.id)))
+        snapshot, scope = self.seen(run_context or {})
+        skills: list[Skill] = []
+        more, start = True, 0
+        while more:
+            part = snapshot.listing(scope, start, LIST_PART)
+            skills += part.skills
+            start, more = start + LIST_PART, part.more
+        return tuple(skills)
 
     def tools(self, prefix: str = "") -> PullTools:
         """The pull tools as plain functions that return text, for any framework.
@@ -619,17 +643,25 @@ class SkillCue:
         """Who is asked about turns that the gate is not sure of; None where nobody is."""
         return self._judge
 
-    def snapshot(self) -> LibrarySnapshot:
+    def snapshot(self) -> Snapshot:
         """The library now, looked at again when due."""
         snapshot = self._live.snapshot()
         self._generation = snapshot.generation
         return snapshot
 
-    def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
+    def scope(self, run_context: Mapping[str, Any], snapshot: Snapshot) -> Scope | None:
         """What the policy plugins allow; None when there is no policy."""
         scope = combined_scope(self.plugins, run_context, snapshot.library)
+        if snapshot.library.index is not None:
+            return self._scopes.over_index(scope, snapshot.generation, snapshot.get)
         asked = (*snapshot.skills, *snapshot.copies)
         return self._scopes.settle(scope, asked, snapshot.generation)
+
+    def seen(self, run_context: Mapping[str, Any]) -> tuple[Snapshot, Scope | None]:
+        """The library now, as far as it exists for whoever asks, and what they may see of it."""
+        snapshot = self.snapshot()
+        scope = self.scope(run_context, snapshot)
+        return within_tenants(snapshot, scope), scope
 
     def check_mode(self, mode: str) -> str:
         """`mode` itself.
@@ -641,7 +673,7 @@ class SkillCue:
         self._engine.check_language_model(self._engine.check_mode(mode))
         return mode
 
-    def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
+    def choose_mode(self, turn: Turn, snapshot: Snapshot) -> str:
         """The mode of a turn for which nobody named one: a plugin's choice, else the default."""
         chosen = self.plugins.first(
             "skillcue_select_mode",
@@ -651,7 +683,7 @@ class SkillCue:
         )
         return self._engine.check_mode(chosen) if chosen else self.default_mode
 
-    def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
+    def search(self, query: Query, mode: str, snapshot: Snapshot) -> Ranking:
         """`query` in `mode` over exactly this snapshot.
 
         The policy holds even where a retriever does not keep to `Query.scope`.
@@ -661,14 +693,20 @@ class SkillCue:
         if scope is None or all(scope.allows(hit.skill) for hit in ranking.hits):
             return ranking
         log.warning("mode %s does not keep to the scope of a query", mode)
+        if snapshot.library.index is not None:  # nobody can ask for all of it
+            return within_scope(ranking, replace(query, offset=0), scope)
         everything = replace(query, k=max(len(snapshot.library.skills), 1), offset=0)
         return within_scope(self._searched(everything, mode, snapshot), query, scope)
 
-    def _searched(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
-        ranking = self._engine.search(query, mode, snapshot.library)
+    def _searched(self, query: Query, mode: str, snapshot: Snapshot) -> Ranking:
+        try:
+            ranking = self._engine.search(query, mode, snapshot.library)
+        except IndexUnavailableError as error:
+            self._live.failed(error)
+            raise
         return self._composed.settled(ranking, snapshot, query.scope)
 
-    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool = True) -> Fitted:
+    def fitted_gate(self, mode: str, snapshot: Snapshot, *, complete: bool = True) -> Fitted:
         """The push gate, fitted to this snapshot in `mode`; not while its index is not `complete`."""
         base = self._engine.gate_mode(mode, snapshot.library)
         if not complete and base == mode:  # else it may be the model that failed, not the index
@@ -746,6 +784,22 @@ def _held_to_lock(
 
     path = Path(lock)
     return locked_sources(sources, read_lock(path), path, frozen=frozen)
+
+
+def _check_indexed(trust: str, strict: bool, augment: bool, lock: object, frozen: bool) -> None:
+    """What only files have cannot be asked of an index."""
+    wrong = {
+        "trust": trust != "trusted",
+        "strict": strict,
+        "augment": augment,
+        "lock": lock is not None,
+        "frozen": frozen,
+    }
+    for name in (name for name, given in wrong.items() if given):
+        raise ConfigurationError(
+            f"{name} is about files, and the skills are in an index.",
+            f"Leave it out, and publish with it: `skillcue publish FOLDER --{name} ...`.",
+        )
 
 
 def _enricher(augment: bool, cache_dir: Path | None) -> Enrich | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import bisect
 import logging
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.naming import quote_name
+from skillcue.library.protocols import Snapshot
 from skillcue.library.walker import SKILL_FILE
 from skillcue.mcp_frontmatter import UnpublishedError
 from skillcue.mcp_published import Child, OpenedSkill, PublishedSkill, mime_type
@@ -57,7 +59,7 @@ class SkillCatalog:
 
     def __init__(self, cue: SkillCue) -> None:
         self._cue = cue
-        self._tables: OrderedDict[tuple[str, tuple[str, str] | None], _Table] = OrderedDict()
+        self._tables: OrderedDict[tuple[str, tuple[str, str] | None], _Places] = OrderedDict()
         self._lock = ForkSafeLock()
 
     def page(
@@ -72,15 +74,14 @@ class SkillCatalog:
             run_context: Run-time values for policy plugins.
         """
         table = self._table(run_context)
-        start = bisect.bisect_right(table.listed, after)
-        roots = table.listed[start : start + PAGE]
+        skills, last = table.page(after)
         found = []
-        for root in roots:
+        for skill in skills:
             try:
-                found.append(table.open(root).published())
+                found.append(table.open(_root(skill)).published())
             except UnpublishedError as error:
-                log.info("%s is not published as resources: %s", table.skills[root].id, error)
-        return found, roots[-1] if start + PAGE < len(table.listed) else None
+                log.info("%s is not published as resources: %s", skill.id, error)
+        return found, last
 
     def get(self, uri: str, run_context: Mapping[str, Any]) -> PublishedSkill:
         """The skill whose SKILL.md is at `uri`, listed or not.
@@ -134,15 +135,16 @@ class SkillCatalog:
                 continue
             yield opened, unquote("/".join(segments[count:]))
 
-    def _table(self, run_context: Mapping[str, Any]) -> _Table:
-        snapshot = self._cue.snapshot()
-        scope = self._cue.scope(run_context, snapshot)
+    def _table(self, run_context: Mapping[str, Any]) -> _Places:
+        snapshot, scope = self._cue.seen(run_context)
         key = (snapshot.generation, (scope.key, scope.answers) if scope else None)
         with self._lock:
             known = self._tables.get(key)
         if known is not None:
             return known
-        table = _Table(snapshot, scope)
+        table = (
+            _Table(snapshot, scope) if snapshot.library.index is None else _Looked(snapshot, scope)
+        )
         with self._lock:
             self._tables[key] = table
             while len(self._tables) > TABLES_KEPT:
@@ -150,22 +152,20 @@ class SkillCatalog:
         return table
 
 
-class _Table:
-    """Where the skills are that a policy allows.
+class _Places(ABC):
+    """Where the skills are that a policy allows."""
 
-    Attributes:
-        skills: By the URI of their folder; of several at one place the first in precedence.
-        listed: URIs of those that a model may find, sorted.
-    """
-
-    def __init__(self, snapshot: LibrarySnapshot, scope: Scope | None) -> None:
+    def __init__(self, snapshot: Snapshot, scope: Scope | None) -> None:
         self._snapshot = snapshot
-        self.skills: dict[str, Skill] = {}
-        for skill in snapshot.skills:
-            if scope is None or scope.allows(skill):
-                self.skills.setdefault(_root(skill), skill)
-        self.listed = sorted(root for root, skill in self.skills.items() if skill.searchable)
         self._scope = scope
+
+    @abstractmethod
+    def page(self, after: str) -> tuple[Sequence[Skill], str | None]:
+        """The skills that a model may find behind `after`, and what the next page comes after."""
+
+    @abstractmethod
+    def at(self, root: str) -> Skill | None:
+        """The skill whose folder has this URI; of several the first in precedence."""
 
     def open(self, root: str) -> OpenedSkill:
         """The skill at `root`.
@@ -173,7 +173,7 @@ class _Table:
         Raises:
             UnpublishedError: There is none, or it cannot be published.
         """
-        skill = self.skills.get(root)
+        skill = self.at(root)
         if skill is None:
             raise UnpublishedError("it is not in the library")
         try:
@@ -184,6 +184,54 @@ class _Table:
             raise
         except Exception as error:  # whatever a source raises concerns this skill only
             raise UnpublishedError(f"it cannot be read: {error}") from error
+
+    def _is_shown(self, skill: Skill) -> bool:
+        return self._scope is None or self._scope.allows(skill)
+
+
+class _Table(_Places):
+    """Of a library in memory: a table of all, listed by URI."""
+
+    def __init__(self, snapshot: Snapshot, scope: Scope | None) -> None:
+        super().__init__(snapshot, scope)
+        self._skills: dict[str, Skill] = {}
+        for skill in filter(self._is_shown, snapshot.skills):
+            self._skills.setdefault(_root(skill), skill)
+        self._listed = sorted(root for root, skill in self._skills.items() if skill.searchable)
+
+    def page(self, after: str) -> tuple[Sequence[Skill], str | None]:
+        start = bisect.bisect_right(self._listed, after)
+        roots = self._listed[start : start + PAGE]
+        last = roots[-1] if start + PAGE < len(self._listed) else None
+        return [self._skills[root] for root in roots], last
+
+    def at(self, root: str) -> Skill | None:
+        return self._skills.get(root)
+
+
+class _Looked(_Places):
+    """Of an index: looked up by the ids that a URI can stand for, listed by name."""
+
+    def page(self, after: str) -> tuple[Sequence[Skill], str | None]:
+        index, tenants = self._snapshot.library.index, self._snapshot.library.tenants
+        place = None
+        if after:
+            name, _, skill_id = after.removeprefix(SCHEME).partition("/")
+            place = (unquote(name), unquote(skill_id))
+        skills = index.page(place, PAGE, tenants)
+        last = None
+        if len(skills) == PAGE:
+            place = (skills[-1].name.casefold(), skills[-1].id)
+            last = SCHEME + "/".join(quote(part, safe="") for part in place)
+        return [skill for skill in skills if self._is_shown(skill)], last
+
+    def at(self, root: str) -> Skill | None:
+        segments = [unquote(segment) for segment in root.removeprefix(SCHEME).split("/")]
+        name = quote_name(segments[-1])
+        ids = [f"{name}@{'/'.join(place) or '.'}" for place in (segments, segments[:-1])]
+        found = (self._snapshot.get(skill_id) for skill_id in ids)
+        fitting = (s for s in found if s and _root(s) == root and self._is_shown(s))
+        return next(fitting, None)
 
 
 def _root(skill: Skill) -> str:

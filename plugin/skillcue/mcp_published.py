@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import yaml
 
+from skillcue.library.beside import files_beside
 from skillcue.library.files import IsClosed, list_files
 from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
 from skillcue.library.opening import read_regular
@@ -79,7 +80,7 @@ class OpenedSkill:
     """A skill whose SKILL.md is read and whose files are listed.
 
     Files are found as ``skill_load`` finds them: nothing hidden, no link out of the folder. A
-    skill that is in no folder has one file, made of its name, description and body.
+    skill that is in no folder has a SKILL.md made of its name, description and body.
 
     Args:
         root: URI of its folder.
@@ -104,6 +105,7 @@ class OpenedSkill:
                 raise UnpublishedError(error.message) from None
         self._base = source.base_dir(skill)
         limits: ReadLimits = getattr(source, "limits", DEFAULT_LIMITS)
+        self._beside = None if self._base else files_beside(source, skill)
         if self._base is None:
             self._document = _rendered(skill, source.read_body(skill))
         else:  # a linked SKILL.md may lead to elsewhere in its source
@@ -114,7 +116,7 @@ class OpenedSkill:
         self.frontmatter = strict_frontmatter(self._document, limits)
         if self.frontmatter["name"] != skill.name:
             raise UnpublishedError("it has got another name")
-        self.files = (SKILL_FILE, *_beside(self._base, limits, is_closed))
+        self.files = (SKILL_FILE, *self._others(limits, is_closed))
 
     def read(self, path: str) -> bytes:
         """The bytes of one of `files`.
@@ -122,12 +124,30 @@ class OpenedSkill:
         Raises:
             UnpublishedError: It cannot be read, or is too large.
         """
-        if path == SKILL_FILE or self._base is None:
+        if path == SKILL_FILE:
+            return self._document
+        if self._beside is not None:
+            try:
+                return self._beside.data(path)
+            except SkillFileError as error:
+                raise UnpublishedError(error.message) from None
+        if self._base is None:
             return self._document
         try:
             return self._checked(path, _read(self._base / path, [self._base]))
         except OSError as error:
             raise UnpublishedError(f"{path} cannot be read: {error}") from None
+
+    def _others(self, limits: ReadLimits, is_closed: IsClosed) -> Sequence[str]:
+        if self._base is not None:
+            listing = list_files(self._base, MAX_FILES - 1, limits, is_closed)
+        elif self._beside is not None:
+            listing = self._beside.listing(MAX_FILES - 1)
+        else:
+            return ()
+        if not listing.complete:
+            raise UnpublishedError(f"it has more than {MAX_FILES} files")
+        return listing.paths
 
     def _checked(self, path: str, data: bytes) -> bytes:
         if self._check is not None:
@@ -173,15 +193,6 @@ def mime_type(path: str) -> str:
     if path.rpartition("/")[2] == SKILL_FILE:
         return "text/markdown"
     return _TYPES.guess_type(path)[0] or "application/octet-stream"
-
-
-def _beside(base: Path | None, limits: ReadLimits, is_closed: IsClosed) -> Sequence[str]:
-    if base is None:
-        return ()
-    listing = list_files(base, MAX_FILES - 1, limits, is_closed)
-    if not listing.complete:
-        raise UnpublishedError(f"it has more than {MAX_FILES} files")
-    return listing.paths
 
 
 def _read(path: Path, folders: Sequence[Path]) -> bytes:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skillcue.library.protocols import Snapshot
 from skillcue_adapters.locks import ForkSafeLock
-from skillcue_adapters.refine.composed import ID_PREFIX, found_ids, read_ids
-from skillcue_hooks.contracts import Library, Query, Ranking, Scope, Skill
+from skillcue_adapters.refine.composed import ID_PREFIX, found_ids, may_see, read_ids
+from skillcue_hooks.contracts import Library, Query, Ranking, Scope, Skill, allow_all
 from skillcue_hooks.fingerprint import fingerprint
 from skillcue_hooks.manager import SkillcuePluginManager
 
-__all__ = ["SettledScopes", "combined_scope", "within_scope"]
+__all__ = ["SettledScopes", "combined_scope", "within_scope", "within_tenants"]
 
 log = logging.getLogger("skillcue.policy")
 
 SCOPES_KEPT = 32
 """Policy answers over a whole library that are remembered, least recent dropped."""
 
-_NOTHING = Scope("skillcue:denied", lambda _skill: False)
+ANSWERS_KEPT = 4096
+"""Answers of one policy on skills of an index that are remembered, least recent dropped."""
+
+
+def _deny_all(_skill: Skill) -> bool:
+    return False
+
+
+_NOTHING = Scope("skillcue:denied", _deny_all)
 
 
 def combined_scope(
@@ -52,7 +61,18 @@ def combined_scope(
         # Equal keys mean the same of one policy only, so which of them said it is part of the key.
         # By its place: names of plugins that have none are different in every process.
         key = fingerprint([[policies.index(name), scope.key] for name, scope in checked])
-    return Scope(key, _AllOf(tuple(scope for _, scope in checked)))
+    scopes = tuple(scope for _, scope in checked)
+    tenants = _in_all([scope.tenants for scope in scopes if scope.tenants is not None])
+    if tenants is not None:  # what may be seen goes by them as well
+        key = fingerprint(key, "tenants", tenants)
+    if all(scope.allows is allow_all for scope in scopes):
+        return Scope(key, tenants=tenants)
+    return Scope(key, _AllOf(scopes), tenants=tenants)
+
+
+def within_tenants(snapshot: Snapshot, scope: Scope | None) -> Snapshot:
+    """What of `snapshot` belongs to the tenants that `scope` leaves."""
+    return snapshot if scope is None else snapshot.narrowed(scope.tenants)
 
 
 class SettledScopes:
@@ -80,6 +100,8 @@ class SettledScopes:
         """
         if scope is None:
             return None
+        if scope.tenants is not None and "" not in scope.tenants:  # of which all in memory are
+            scope = replace(scope, allows=_deny_all)
         name = (scope.key, generation)
         with self._lock:
             if name in self._known:
@@ -92,6 +114,33 @@ class SettledScopes:
                 while len(self._known) > SCOPES_KEPT:
                     self._known.popitem(last=False)
         return settled
+
+    def over_index(
+        self, scope: Scope | None, generation: str, find: Callable[[str], Skill | None]
+    ) -> Scope | None:
+        """`scope` for a library that nobody can ask about as a whole: each skill that is met is
+        asked about once, without its body. It raises for no skill; what cannot be judged is hidden.
+
+        Nothing tells whether another process gets the same answers, or this one after a restart.
+        So they stay in memory, and what was ranked by them is not cached.
+
+        Args:
+            scope: What `combined_scope` gave.
+            generation: The generation of the library.
+            find: The skill of the library with an id.
+        """
+        if scope is None or scope.allows is allow_all:
+            return scope
+        if isinstance(scope.allows, _AllOf) and any(s is _NOTHING for s in scope.allows.scopes):
+            return replace(scope, tenants=())  # else the index is searched to its end
+        name = (scope.key, generation)
+        with self._lock:
+            known = self._known.get(name) or replace(scope, allows=_Asked(scope, find))
+            self._known[name] = known
+            self._known.move_to_end(name)
+            while len(self._known) > SCOPES_KEPT:
+                self._known.popitem(last=False)
+        return known
 
 
 def within_scope(ranking: Ranking, query: Query, scope: Scope) -> Ranking:
@@ -161,5 +210,49 @@ class _Settled:
         return self.allowed.issuperset(self.asked.intersection(found_ids(skill)))
 
 
+class _Asked:
+    """A policy over an index, with what it said. Safe to share between threads."""
+
+    def __init__(self, scope: Scope, find: Callable[[str], Skill | None]) -> None:
+        self._scope = scope
+        self._find = find
+        self._known: OrderedDict[tuple[str, str, str], bool] = OrderedDict()
+        self._lock = ForkSafeLock()
+
+    def __call__(self, skill: Skill) -> bool:
+        if skill.id.startswith(ID_PREFIX):
+            return bool(skill.derived_from) and may_see(
+                skill, replace(self._scope, allows=self), self._find
+            )
+        key = (skill.id, skill.content_hash, skill.trust)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        try:
+            ask = self._scope.allows
+            skill = replace(skill, body="")  # which is there for some ways to meet it only
+            allowed = ask.judge(skill) if isinstance(ask, _AllOf) else ask(skill) is True
+        except Exception:  # hidden, and asked about again: it may be out of order for a moment
+            log.exception("a policy failed on %s; the skill stays hidden", skill.id)
+            return False
+        with self._lock:
+            self._known[key] = allowed
+            while len(self._known) > ANSWERS_KEPT:
+                self._known.popitem(last=False)
+        return allowed
+
+
+def _in_all(several: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+    """The tenants that are in each of them, sorted; None where there are none."""
+    if not several:
+        return None
+    return tuple(sorted(set(several[0]).intersection(*several)))
+
+
 def _is_scope(answer: object) -> bool:
-    return isinstance(answer, Scope) and isinstance(answer.key, str) and callable(answer.allows)
+    if not isinstance(answer, Scope) or not isinstance(answer.key, str):
+        return False
+    named = answer.tenants
+    known = named is None or (isinstance(named, tuple) and all(isinstance(t, str) for t in named))
+    return known and callable(answer.allows)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skillcue.evidence import holds_a_word
+from skillcue.library.protocols import Listing
 from skillcue.loading import FILES_LISTED, shown_name
 from skillcue.mode import named_task
 from skillcue.pull_schemas import Schemas, SchemaStyle, tool_schema, written_arguments
@@ -276,7 +277,7 @@ class PullTools:
             cure = "Try other words for the task, or go on without a skill."
             said = f"{more} {escape(text, ECHO_CHARS)!r}{remark}. {cure}"
             return ToolAnswer(said, data, ranking=ranking)
-        shown = self._names(run_context)
+        shown = self._names(run_context, [hit.skill for hit in ranking.hits])
         lines = [f"{_found(ranking)}{remark}, best first:"]
         lines += [f"{hit.rank}. {_line(hit.skill, shown)}" for hit in ranking.hits]
         seen = skip + len(ranking.hits)
@@ -367,19 +368,30 @@ class PullTools:
             return self._cue.load(real, beside, page, run_context=run_context)
 
     def _spelled(self, name: str, run_context: Mapping[str, Any] | None) -> str:
-        """Id of the visible skill that is shown as `name`; `name` itself where there is none."""
-        shown = self._names(run_context)
+        """Id of the visible skill that is shown as `name`; `name` itself where there is none.
+
+        Nobody goes through an index for it: there the skill is looked up by what `name` stands for.
+        """
+        snapshot, scope = self._cue.seen(run_context or {})
         quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "\"'`"
-        written = (escape(name), escape(name[1:-1] if quoted else name))
-        for skill in self._cue.list(run_context=run_context):
-            if shown(skill) in written or escape(skill.id) in written:
+        bare = name[1:-1] if quoted else name
+        written = (escape(name), escape(bare))
+        if snapshot.library.index is not None:
+            meant = (snapshot.find(html.unescape(text), scope) for text in (name, bare))
+            candidates = [skill for skill in meant if skill is not None]
+        else:
+            candidates = list(self._cue.list(run_context=run_context))
+        for skill in candidates:
+            if shown_name(skill, snapshot, scope) in written or escape(skill.id) in written:
                 return skill.id
         return name
 
-    def _names(self, run_context: Mapping[str, Any] | None) -> Callable[[Skill], str]:
-        """What skills are called in answers to this run."""
-        snapshot = self._cue.snapshot()
-        scope = self._cue.scope(run_context or {}, snapshot)
+    def _names(
+        self, run_context: Mapping[str, Any] | None, skills: Iterable[Skill]
+    ) -> Callable[[Skill], str]:
+        """What `skills` are called in answers to this run."""
+        snapshot, scope = self._cue.seen(run_context or {})
+        snapshot.expect([name for skill in skills for name in (skill.name, escape(skill.name))])
         return lambda skill: shown_name(skill, snapshot, scope)
 
     def _loaded_text(self, loaded: LoadedSkill, mark: LoadedMark) -> str:
@@ -402,20 +414,29 @@ class PullTools:
         return "\n".join(lines)
 
     def _list(self, page: Any, run_context: Mapping[str, Any] | None) -> ToolAnswer:
-        skills = self._cue.list(run_context=run_context)
-        if not skills:
+        snapshot, scope = self._cue.seen(run_context or {})
+        number = _whole("page", page, 1)
+        part = snapshot.listing(scope, (number - 1) * LIST_PAGE, LIST_PAGE)
+        if not part.skills and part.total:  # behind the last page is the last page
+            number = -(-part.total // LIST_PAGE)
+            part = snapshot.listing(scope, (number - 1) * LIST_PAGE, LIST_PAGE)
+        if not part.skills and not part.more:
             return ToolAnswer("The library holds no skill.", {"total": 0, "skills": []})
-        pages = -(-len(skills) // LIST_PAGE)
-        number = min(_whole("page", page, 1), pages)
-        shown = skills[(number - 1) * LIST_PAGE : number * LIST_PAGE]
-        names = self._names(run_context)
-        lines = [f"{len(skills)} skills, page {number} of {pages}:"]
-        lines += [f"- {_line(skill, names)}" for skill in shown]
-        if number < pages:
+        names = self._names(run_context, part.skills)
+        lines = [_list_title(number, part)]
+        lines += [f"- {_line(skill, names)}" for skill in part.skills]
+        if part.more:
             lines.append(f"Next page: {self.list_name} with page={number + 1}.")
         return ToolAnswer(
-            "\n".join(lines), {"total": len(skills), "skills": [skill.id for skill in shown]}
+            "\n".join(lines), {"total": part.total, "skills": [skill.id for skill in part.skills]}
         )
+
+
+def _list_title(number: int, part: Listing) -> str:
+    """How much there is, as far as it was counted."""
+    if part.total is None:
+        return f"Skills, page {number}:"
+    return f"{part.total} skills, page {number} of {-(-part.total // LIST_PAGE)}:"
 
 
 def _line(skill: Skill, name: Callable[[Skill], str]) -> str:
@@ -432,10 +453,8 @@ def _in_conversation(ids: Sequence[str], messages: Sequence[Any]) -> list[str]:
 
 
 def _surroundings(loaded: LoadedSkill, load_tool: str, paths: bool) -> list[str]:
-    if loaded.base_dir is None:
-        return []
     lines = []
-    if paths:
+    if paths and loaded.base_dir is not None:
         where = escape_path(str(loaded.base_dir))
         lines.append(f"Base directory: {where} (relative paths below start there)")
     if loaded.files:

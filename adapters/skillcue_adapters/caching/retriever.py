@@ -13,7 +13,7 @@ from skillcue_adapters.caching.codec import decode_ranking, encode_ranking, enco
 from skillcue_adapters.caching.keys import ranking_key
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.skill_lookup import SkillLookup
-from skillcue_hooks.contracts import Library, Query, Ranking
+from skillcue_hooks.contracts import Library, Query, Ranking, allow_all
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
 from skillcue_hooks.protocols import CacheStore, Retriever
@@ -56,6 +56,7 @@ class CachedRetriever:
                 "Pass the library the retriever was built for.",
             )
         self.inner = inner
+        self._in_index = library.index is not None
         self._store = store
         self._mode = mode
         self._lookup = SkillLookup(library)
@@ -73,6 +74,8 @@ class CachedRetriever:
 
     def search(self, query: Query) -> Ranking:
         """The stored ranking, or the computed one; raises whatever the retriever inside raises."""
+        if self._is_asked_about(query):
+            return self.inner.search(query)
         started = time.perf_counter()
         key = ranking_key(self.fingerprint, self.generation, self._mode, query)
         while True:
@@ -89,6 +92,13 @@ class CachedRetriever:
                 return replace(flight.result(), cost=Usage())
             except _Abandoned:
                 continue
+
+    def _is_asked_about(self, query: Query) -> bool:
+        """A policy is asked about each hit, since nobody can ask it about a whole index: nothing
+        tells whether it says the same in another process, or after a restart.
+        """
+        scope = query.scope
+        return self._in_index and scope is not None and scope.allows is not allow_all
 
     def _stored(self, key: str, started: float) -> Ranking | None:
         text = self._store.get(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -52,11 +53,11 @@ from skillcue.push.turn import (
 from skillcue_adapters.asking import no_questions
 from skillcue_adapters.refine.composed import ID_PREFIX
 from skillcue_hooks import Advice, Hit, Scope, Skill, Turn
-from skillcue_hooks.errors import ConfigurationError, MissingExtraError
+from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError, MissingExtraError
 from skillcue_hooks.language import Usage
 
 if TYPE_CHECKING:
-    from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue.library.protocols import Snapshot
 
 __all__ = ["Advisor", "Plan"]
 
@@ -66,6 +67,9 @@ NO_TURN = "there is no user message"
 
 _KEYS_PER_TURN = 3
 """Memo entries that one decision may take: by turn, by the mode asked for, by its record."""
+
+QUIET_S = 60.0
+"""That an index cannot be reached is logged once in so many seconds."""
 
 _SILENT = Decided("", (), "", "", 0, durable=False)
 
@@ -93,7 +97,7 @@ class Plan:
 class _Run:
     """What stays the same while one request is planned."""
 
-    snapshot: LibrarySnapshot
+    snapshot: Snapshot
     scope: Scope | None
     views: Sequence[MessageView]
     turns: Sequence[UserTurn]
@@ -165,6 +169,7 @@ class Advisor:
         self._shadow = shadow
         self._memo = Memo(_KEYS_PER_TURN * settings.memo_turns)
         self._tags: tuple[str, dict[str, str]] = ("", {})  # of a library generation
+        self._quiet_until = 0.0
 
     def plan(
         self,
@@ -198,9 +203,14 @@ class Advisor:
             return self._plan(messages, mode, known, run_context or {}, begun)
         except (ConfigurationError, MissingExtraError):
             raise
-        except Exception as error:  # push fails open: an agent must not stop for want of advice
-            log.exception("push failed; the request goes on without advice")
-            advice = Advice("abstain", reason=_failed(error), shadow=self._shadow)
+        except Exception as error:  # noqa: BLE001  # push fails open: no advice stops no agent
+            self._note(error)
+            advice = Advice(
+                "abstain",
+                reason=_failed(error),
+                shadow=self._shadow,
+                degraded=_degraded(error),
+            )
             context = run_context or {}
             self._host.plugins.notify("skillcue_advised", advice=advice, context=context)
             return Plan(advice=advice, shadow=self._shadow)
@@ -218,8 +228,7 @@ class Advisor:
         if not turns:
             return Plan()
         records = known_turns(records, turns, views)
-        snapshot = self._host.snapshot()
-        scope = self._host.scope(run_context, snapshot)
+        snapshot, scope = self._host.seen(run_context)
         known = (i for i, turn in enumerate(turns) if read_record(records, turn.key))
         recorded = max(known, default=-1)
         load_tool = None if self._shadow else self._load_tool  # what nobody saw, nobody declined
@@ -350,9 +359,15 @@ class Advisor:
                 )
         except (ConfigurationError, MissingExtraError):
             raise
-        except Exception as error:  # push fails open, and the turn keeps the same bytes after it
-            log.exception("push failed in mode %s; the turn goes on without advice", mode)
-            advice = Advice("abstain", reason=_failed(error), mode=mode, turn=record)
+        except Exception as error:  # noqa: BLE001  # push fails open; the turn keeps its bytes
+            self._note(error)
+            advice = Advice(
+                "abstain",
+                reason=_failed(error),
+                mode=mode,
+                turn=record,
+                degraded=_degraded(error),
+            )
             return Decided(mode, (), run.snapshot.generation, "", 0, advice, durable=False)
         ids = tuple(hit.skill.id for hit in advice.hits)
         load = advice.decision == "load"
@@ -369,6 +384,16 @@ class Advisor:
             load=load,
             given=ids if load else (),
         )
+
+    def _note(self, error: Exception) -> None:
+        """Log a failure; an index that cannot be reached now and then only, however many turns."""
+        if not isinstance(error, IndexUnavailableError):
+            log.exception("push failed; the request goes on without advice")
+            return
+        now = time.monotonic()
+        if now >= self._quiet_until:
+            self._quiet_until = now + QUIET_S
+            log.warning("push: %s Requests go on without advice.", error)
 
     def _turn(self, run: _Run, index: int, before: Sequence[Decided]) -> Turn:
         turn = run.turns[index]
@@ -387,7 +412,9 @@ class Advisor:
         return replace(read, demoted=self._demoted(run)) if run.followed.state() else read
 
     def _demoted(self, run: _Run) -> dict[str, float]:
-        """The evidence that demoted skills need, by id."""
+        """The evidence that demoted skills need, by id; of an index, what is found is asked about."""
+        if run.snapshot.library.index is not None:
+            return {}
         generation, ids = self._tags
         if generation != run.snapshot.generation:
             ids = Declines.tags([skill.id for skill in run.snapshot.skills])
@@ -535,3 +562,7 @@ class Advisor:
 def _failed(error: Exception) -> str:
     """The reason that observers and streams are told; what an error says may name hidden skills."""
     return f"push failed: {type(error).__name__}"
+
+
+def _degraded(error: Exception) -> str | None:
+    return "the index cannot be reached" if isinstance(error, IndexUnavailableError) else None

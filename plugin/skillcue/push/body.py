@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillcue.library.beside import files_beside
 from skillcue.library.characters import nfc
 from skillcue.loading import PAGE_CHARS, shown_name
 from skillcue.push.render import advice_block, render_body
@@ -16,7 +17,7 @@ from skillcue_hooks import Scope, Skill
 from skillcue_hooks.errors import SkillFileError
 
 if TYPE_CHECKING:
-    from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue.library.protocols import Snapshot
 
 __all__ = ["REFUSED", "Body", "is_refused", "load_body"]
 
@@ -39,7 +40,7 @@ class Body:
     reason: str
 
 
-def is_refused(skill: Skill, snapshot: LibrarySnapshot) -> bool:
+def is_refused(skill: Skill, snapshot: Snapshot) -> bool:
     """Whether a load of `skill` would be refused: its source pins it, and it is not what it was.
 
     What a source holds is compared when it is looked at; files beside a skill change in between.
@@ -57,7 +58,7 @@ def is_refused(skill: Skill, snapshot: LibrarySnapshot) -> bool:
 
 def load_body(
     skill: Skill,
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
     load_tool: str | None,
     settings: PushSettings,
@@ -77,13 +78,15 @@ def load_body(
     source = snapshot.source_of(skill)
     try:
         body, base_dir = source.read_body(skill), source.base_dir(skill)
+        beside = None if base_dir else files_beside(source, skill)
+        has_files = base_dir is not None or (beside and beside.listing(1).paths)
     except Exception:  # a source may raise anything; then the skill is offered, as without `load`
         log.warning("the body of %s cannot be read and is not loaded", skill.id, exc_info=True)
         return Body("", "its body cannot be read")
     if not body.strip() or not nfc(body).startswith(nfc(skill.body)):
         return Body("", "its body is not the one the library was read with")
     call = ""
-    if load_tool and base_dir is not None:
+    if load_tool and has_files:
         name = json.dumps(shown_name(skill, snapshot, scope), ensure_ascii=False)
         call = f'{load_tool}(name={name}, file="...")'
     mark = mark_loaded(LoadedMark(skill.id, skill_version(skill), 1, 1, None))

@@ -35,7 +35,7 @@ from skillcue_hooks import (
 )
 
 if TYPE_CHECKING:
-    from skillcue.library.snapshot import LibrarySnapshot
+    from skillcue.library.protocols import Snapshot
     from skillcue.push.judge import Judge
     from skillcue_hooks.manager import SkillcuePluginManager
 
@@ -67,27 +67,23 @@ class PushHost(Protocol):
         """Who is asked about turns that the gate is not sure of; None where nobody is."""
         ...
 
-    def snapshot(self) -> LibrarySnapshot:
-        """The library now."""
-        ...
-
-    def scope(self, run_context: Mapping[str, Any], snapshot: LibrarySnapshot) -> Scope | None:
-        """What the policy plugins allow."""
+    def seen(self, run_context: Mapping[str, Any]) -> tuple[Snapshot, Scope | None]:
+        """The library now, and what the policy plugins allow of it."""
         ...
 
     def check_mode(self, mode: str) -> str:
         """`mode`, or `UnknownModeError`."""
         ...
 
-    def choose_mode(self, turn: Turn, snapshot: LibrarySnapshot) -> str:
+    def choose_mode(self, turn: Turn, snapshot: Snapshot) -> str:
         """The mode of a turn for which nobody named one."""
         ...
 
-    def fitted_gate(self, mode: str, snapshot: LibrarySnapshot, *, complete: bool) -> Fitted:
+    def fitted_gate(self, mode: str, snapshot: Snapshot, *, complete: bool) -> Fitted:
         """The gate, fitted to the library in `mode` once its index is complete."""
         ...
 
-    def search(self, query: Query, mode: str, snapshot: LibrarySnapshot) -> Ranking:
+    def search(self, query: Query, mode: str, snapshot: Snapshot) -> Ranking:
         """The ranking, from the cache where it is known."""
         ...
 
@@ -112,7 +108,7 @@ class _Candidates:
 
 def read_turn(
     turn: UserTurn,
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
     shown: Collection[str],
     loaded: Collection[str],
@@ -136,7 +132,9 @@ def read_turn(
     own = _by_name(refined)
     if turn.text:
         named = named_skills(
-            turn.text, lambda name: snapshot.find(name, scope) or own.get(fold(name))
+            turn.text,
+            lambda name: snapshot.find(name, scope) or own.get(fold(name)),
+            snapshot.expect,
         )
     return Turn(
         user_text=turn.text,
@@ -164,7 +162,7 @@ def decide_turn(
     load_tool: str | None,
     turn: Turn,
     mode: str,
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
     demoted: Demoted,
 ) -> Advice:
@@ -181,8 +179,8 @@ def decide_turn(
         mode: The retrieval mode.
         snapshot: The library.
         scope: What a policy allows.
-        demoted: For ids of refined skills, what `Turn.demoted` holds for those of the library; no
-            list of all refined skills exists, so the ones that were found are asked about.
+        demoted: For ids of refined skills, and of those in an index, what `Turn.demoted` holds for
+            others; nobody goes through all of them, so the ones that were found are asked about.
 
     Raises:
         Exception: Whatever the retriever raises; the caller fails open.
@@ -269,7 +267,7 @@ def _look(
     turn: Turn,
     query: TurnQuery,
     mode: str,
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
     demoted: Demoted,
 ) -> _Looked:
@@ -284,7 +282,7 @@ def _look(
         follows=turn.user_text != turn.task,
     )
     ranking = host.search(wanted, mode, snapshot)
-    more = demoted([h.skill.id for h in ranking.hits if h.skill.id.startswith(ID_PREFIX)])
+    more = demoted([h.skill.id for h in ranking.hits if not _is_listed(h.skill, snapshot)])
     turn = replace(turn, demoted={**turn.demoted, **more}) if more else turn
     candidates = _pushable(ranking, turn)
     hits = candidates.ranking.hits
@@ -306,12 +304,17 @@ def _look(
     return _Looked(turn, ranking, candidates, verdict, ranking.degraded or pending, facts)
 
 
+def _is_listed(skill: Skill, snapshot: Snapshot) -> bool:
+    """`Turn.demoted` holds the skill if it is demoted: somebody went through all such skills."""
+    return snapshot.library.index is None and not skill.id.startswith(ID_PREFIX)
+
+
 def fit_budget(
     host: PushHost,
     settings: PushSettings,
     load_tool: str | None,
     skills: Sequence[Skill],
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
 ) -> tuple[str, list[Skill]]:
     """The advice block and the skills it names: as many, best first, as the budget holds.
@@ -320,6 +323,7 @@ def fit_budget(
     settings, so that replayed advice is byte-equal.
     """
     kept = list(skills[: settings.k])
+    snapshot.expect([skill.name for skill in kept])
     while kept:
         block = advice_block(_wording(host, load_tool, kept, snapshot, scope))
         if settings.count_tokens(block) <= settings.tokens_per_turn:
@@ -332,7 +336,7 @@ def _wording(
     host: PushHost,
     load_tool: str | None,
     skills: Sequence[Skill],
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
 ) -> str:
     hits = tuple(Hit(skill, 0.0, rank) for rank, skill in enumerate(skills, 1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from skillcue_hooks import Skill
@@ -120,13 +120,18 @@ class _Mention:
     name: str
 
 
-def named_skills(text: str, find: Callable[[str], Skill | None]) -> NamedSkills:
+def named_skills(
+    text: str,
+    find: Callable[[str], Skill | None],
+    expect: Callable[[Collection[str]], None] = lambda _names: None,
+) -> NamedSkills:
     """Skills named in `text`.
 
     Args:
         text: The user's words.
         find: Exact look-up of a name or id; None when there is no such skill. Asked once for
             each name that may have been spoken.
+        expect: Told all those names before.
     """
     text = _FENCED.sub("\n", text)
     if len(text) > 2 * MAX_CHARS:
@@ -134,7 +139,9 @@ def named_skills(text: str, find: Callable[[str], Skill | None]) -> NamedSkills:
     known = functools.cache(find)
     wanted: dict[str, Skill] = {}
     unwanted: dict[str, Skill] = {}
-    for readings in sorted(_mentions(text)):
+    mentions = sorted(_mentions(text))
+    expect([mention.name for readings in mentions for mention in readings])
+    for readings in mentions:
         for mention in readings:
             skill = known(mention.name)
             if skill is not None:

@@ -26,7 +26,7 @@ from skillcue.push.turn_type import TurnRegression, TurnTypes, VectorTurnType, b
 from skillcue.push.weights import GATE_VERSION, gate_weights
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.threads import is_ending, start_background
-from skillcue_hooks import Hit, Library, Query, Ranking
+from skillcue_hooks import Hit, Library, Query, Ranking, Skill
 from skillcue_hooks.fingerprint import fingerprint
 
 __all__ = ["FIT_WAIT_S", "Fitted", "GateFits", "Searcher"]
@@ -50,6 +50,13 @@ KNOWN = 64
 
 DRIFT = 0.05
 """A library of which no larger share is new or gone since lends its calibration for the meantime."""
+
+
+SAMPLED = 1024
+"""Of a library in an index so many skills stand for all: a fit takes 60 of them, spread evenly."""
+
+COMPARED = 256
+"""So many tell how much of a library in an index is another one."""
 
 
 class Searcher(Protocol):
@@ -111,7 +118,9 @@ class GateFits:
         with self._lock:
             fit = self._fits.get(key)
             if fit is None or fit.is_over:
-                fit = self._fits[key] = _Fit(library, retriever, self._folder)
+                fit = self._fits[key] = self._followed(mode, library) or _Fit(
+                    library, retriever, self._folder
+                )
             self._fits.move_to_end(key)
             while len(self._fits) > FITS_KEPT:
                 self._fits.popitem(last=False)
@@ -123,13 +132,26 @@ class GateFits:
             for fit in self._fits.values():
                 fit.stop()
 
+    def _followed(self, mode: str, library: Library) -> _Fit | None:
+        """For a library in an index, the fit of a revision that differs little: others edit it all
+        the time, and a fit makes hundreds of searches.
+        """
+        if library.index is None:
+            return None
+        hashes = _content(library)
+        for (name, _), fit in reversed(self._fits.items()):
+            same = name == mode and fit.tenants == library.tenants and not fit.is_over
+            if same and _differ_little(fit.hashes, hashes):
+                return fit
+        return None
+
     def _lent(self, mode: str, library: Library) -> Calibration | None:
         """The newest calibration of nearly the same library."""
         with self._lock:
             others = [fit for (name, _), fit in self._fits.items() if name == mode and fit.result]
-        hashes = {skill.content_hash or skill.id for skill in library.skills}
+        hashes = _content(library)
         for fit in reversed(others):
-            if fit.result is not None and len(fit.hashes ^ hashes) <= DRIFT * len(hashes):
+            if fit.result is not None and _differ_little(fit.hashes, hashes):
                 return fit.result.calibration
         return None
 
@@ -139,7 +161,8 @@ class _Fit:
 
     def __init__(self, library: Library, retriever: Searcher, folder: Path | None) -> None:
         self.result: Fitted | None = None
-        self.hashes = {skill.content_hash or skill.id for skill in library.skills}
+        self.hashes = _content(library)
+        self.tenants = library.tenants
         self._library = library
         self._retriever = retriever
         self._folder = folder
@@ -200,7 +223,7 @@ class _Fit:
         if stored is not None:
             return Fitted(types, stored, encoder=_encoder(self._retriever))
         if not known:
-            calibration = fit_calibration(self._library.skills, self._search, types)
+            calibration = fit_calibration(_skills(self._library), self._search, types)
             with _lock:
                 _known[key] = calibration
                 while len(_known) > KNOWN:
@@ -253,6 +276,26 @@ class _IncompleteError(RuntimeError):
 _regressions: dict[str, TurnRegression] = {}  # by the encoder's fingerprint
 _known: OrderedDict[str, Calibration | None] = OrderedDict()
 _lock = ForkSafeLock()
+
+
+def _content(library: Library) -> set[str]:
+    """What tells one library from another: hashes of its skills, of an index those of a sample."""
+    skills = library.skills if library.index is None else _sample(library, COMPARED)
+    return {skill.content_hash or skill.id for skill in skills}
+
+
+def _differ_little(before: set[str], now: set[str]) -> bool:
+    return len(before ^ now) <= DRIFT * len(now)
+
+
+def _skills(library: Library) -> Sequence[Skill]:
+    """The skills, or a sample of those in an index, by id."""
+    return library.skills if library.index is None else _sample(library, SAMPLED)
+
+
+def _sample(library: Library, count: int) -> Sequence[Skill]:
+    sampled = library.index.sample(count, library.tenants)
+    return sorted((item.skill for item in sampled), key=lambda skill: skill.id)
 
 
 def _encoder(retriever: Any) -> str:

@@ -108,6 +108,8 @@ def render_body(skill: Skill, mark: str, body: str, base_dir: Path | None, call:
     if base_dir is not None:
         where = f"Base directory: {escape_path(str(base_dir))} (relative paths below start there"
         lines.append(f"{where}; read a file with {call})" if call else f"{where})")
+    elif call:
+        lines.append(f"Read a file that is mentioned below with {call}")
     lines += [*quoted, _OUTRO_BODY]
     return "\n".join(lines)
 
