@@ -54,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     _augment(commands)
     _export_pairs(commands)
     _lock(commands)
+    _publish(commands)
     _serve(commands)
     _plugins(commands)
     return parser
@@ -642,6 +643,65 @@ Other commands take --frozen: they serve only what is as it was.
         action="store_true",
         help="compare and write nothing; 1 when a skill was changed, added or removed",
     )
+
+
+def _publish(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "publish",
+        "put skills into an index that many processes share",
+        """\
+  skillcue publish ~/my-skills --to postgresql://user@host/skills
+  skillcue publish team/skills --to "postgresql://host/skills?tenant=acme" --dry-run
+  skillcue search "fill in a form" --skills "postgresql://host/skills?tenant=acme&tenant=shared"
+
+The tenant then has exactly these skills: what no folder holds any more is deleted, unless --keep
+says otherwise. What is there already costs nothing. Stopped or killed, it goes on where it was.
+""",
+    )
+    parser.add_argument(
+        "skills", nargs="+", metavar="SKILLS", help="folder of skills, or what a plugin opens"
+    )
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="ADDRESS",
+        help="postgresql://USER@HOST/DATABASE, with ?tenant=NAME and &schema=NAME if need be",
+    )
+    parser.add_argument(
+        "--tenant", metavar="NAME", help="whose skills they are (default: nobody's)"
+    )
+    parser.add_argument(
+        "--encoder",
+        metavar="SPEC",
+        help="minilm, static, onnx:/path, st:model-or-path or one of a plugin; all skills of an "
+        "index have one (default: minilm)",
+    )
+    parser.add_argument(
+        "--trust",
+        choices=("trusted", "untrusted"),
+        help="trust level of the folders (default: trusted); untrusted skills are never pushed",
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="delete nothing: others publish to this tenant as well"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be stored and deleted, and stop"
+    )
+    parser.add_argument("--cache", metavar="FOLDER", help="the folder of --augment")
+    parser.add_argument(
+        "--augment",
+        action="store_true",
+        help="publish what `skillcue augment` has put into the folder of --cache as well",
+    )
+    _lock_options(parser, frozen=True)
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="show bars on a terminal",
+    )
+    _common_options(parser)
 
 
 def _serve(commands: argparse._SubParsersAction[_Parser]) -> None:

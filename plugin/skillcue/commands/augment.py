@@ -85,6 +85,7 @@ def run(args: Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"The cache {folder} is a file.", "Name a folder.")
     with open_library(args) as library:
+        library.check_folders("Augment the folders they come from, and publish with --augment.")
         library.note_problems()
         if library.is_empty:
             return 1

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from skillcue.library.limits import DEFAULT_LIMITS
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.push.budget import TokenCounter, estimate_tokens
 from skillcue_hooks import Skill
 from skillcue_hooks.errors import SkillcueError
 
 __all__ = ["LibraryCost", "library_cost"]
+
+BATCH = 200
+"""Skills of an index whose bodies are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class LibraryCost:
 
 
 def library_cost(
-    snapshot: LibrarySnapshot, largest: int = 5, count_tokens: TokenCounter = estimate_tokens
+    snapshot: Snapshot, largest: int = 5, count_tokens: TokenCounter = estimate_tokens
 ) -> LibraryCost:
     """Measure the searchable skills of a library.
 
@@ -45,7 +49,7 @@ def library_cost(
         count_tokens: Counts the tokens of a text.
     """
     skills = snapshot.library.skills
-    sizes = [count_tokens(_whole_body(snapshot, skill)) for skill in skills]
+    sizes = [count_tokens(body) for body in _whole_bodies(snapshot)]
     order = sorted(zip(skills, sizes, strict=True), key=lambda pair: (-pair[1], pair[0].id))
     return LibraryCost(
         descriptions=count_tokens(_catalogue(skills)),
@@ -58,7 +62,17 @@ def _catalogue(skills: Sequence[Skill]) -> str:
     return "\n".join(f"{skill.name}: {skill.description}" for skill in skills)
 
 
-def _whole_body(snapshot: LibrarySnapshot, skill: Skill) -> str:
+def _whole_bodies(snapshot: Snapshot) -> Iterator[str]:
+    """In the order of the skills; of an index a batch at a time."""
+    rest = iter(snapshot.library.skills)
+    while part := list(islice(rest, BATCH)):
+        if snapshot.library.index is not None:
+            held = snapshot.library.get([skill.id for skill in part])
+            part = [held.get(skill.id, skill) for skill in part]
+        yield from (_whole_body(snapshot, skill) for skill in part)
+
+
+def _whole_body(snapshot: Snapshot, skill: Skill) -> str:
     """The body; from the file where the indexed part may not be all of it."""
     if len(skill.body) < DEFAULT_LIMITS.body_chars:
         return skill.body

@@ -49,6 +49,8 @@ def run(args: Namespace) -> int:
     """Print the report; 1 for an empty library or errors, with ``--strict`` for warnings too."""
     with open_library(args) as library:
         snapshot = library.cue.snapshot()
+        if args.files:
+            library.check_folders("Leave out --files: they are assessed whenever they are loaded.")
         files = _files(library.cue, args.progress) if args.files else None
         found = (*snapshot.diagnostics, *(files.findings if files else ()))
         report = _Report(

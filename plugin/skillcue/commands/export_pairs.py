@@ -40,6 +40,7 @@ def run(args: Namespace) -> int:
     if args.negatives < 0:
         raise ConfigurationError(f"--negatives is {args.negatives}.", "Give 0 or more.")
     with open_indexed(args) as library:
+        library.check_folders("Name the folders they come from.")
         library.note_problems()
         if library.is_empty:
             return 1

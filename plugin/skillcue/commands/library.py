@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,7 @@ RETRIEVAL_OPTIONS = (
     "cache",
     "modes",
     "augment",
+    "trust",
 )
 """Options of a command that are arguments of `SkillCue` of the same name."""
 PROGRESS_FILES = 500
@@ -69,6 +70,15 @@ class Opened:
     def is_empty(self) -> bool:
         """There is no skill to be found."""
         return not self.cue.snapshot().library.skills
+
+    def check_folders(self, cure: str) -> None:
+        """Make sure that the skills are in folders or the like, where all of them can be read.
+
+        Raises:
+            ConfigurationError: They are in an index; the error carries `cure`.
+        """
+        if self.cue.snapshot().library.index is not None:
+            raise ConfigurationError("The skills are in an index.", cure)
 
     def note_problems(self) -> None:
         """Say on stderr when the library is empty, or when files are missing from it."""
@@ -119,8 +129,9 @@ def open_library(args: Namespace, specs: Sequence[str] | None = None) -> Iterato
     if not all(part.strip() for part in named):  # an empty path would be the working directory
         raise LibraryNotFoundError("--skills is empty.", "Name a folder: --skills path/to/skills")
     with _Bar(args.progress) as bar:
-        sources = [_source(spec, bar) for spec in named]
         options = cue_options(args)
+        files = {"trust": options["trust"]} if "trust" in options else {}
+        sources = [_source(spec, bar, files) for spec in named]
         cue = SkillCue(sources, recheck="manual", **{"cache": False, **options})
         cue.snapshot()
     with cue:
@@ -173,9 +184,9 @@ def _lock_options(args: Namespace) -> dict[str, Any]:
     return {"lock": args.lock or LOCK_FILE, "frozen": True}
 
 
-def _source(spec: str, bar: _Bar) -> SourceSpec:
+def _source(spec: str, bar: _Bar, options: Mapping[str, Any]) -> SourceSpec:
     """A folder that reports progress, or the text itself for a plugin to open."""
-    source = FolderSource(spec, progress=bar.update)
+    source = FolderSource(spec, progress=bar.update, **options)
     try:
         source.check()
     except LibraryNotFoundError:  # raised again by SkillCue when no plugin opens it

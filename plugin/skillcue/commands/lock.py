@@ -31,6 +31,7 @@ def run(args: Namespace) -> int:
     path = Path(args.lock or LOCK_FILE)
     before = read_lock(path) if args.check else None
     with open_library(args) as library:
+        library.check_folders("Lock the folders they come from, and publish with --frozen.")
         if library.is_empty:
             library.note_problems()
             return 1
