@@ -1,0 +1,231 @@
+"""The whole way over a real PostgreSQL server: processes, failure, tenants, the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.conversations import PHRASES, write_garden
+from support.indexes import over, put
+from support.postgres_server import PostgresServer
+
+from skillcue import SkillCue
+from skillcue.cli import main
+from skillcue.indexed import publish
+from skillcue.indexed.connect import connect
+from skillcue_adapters.postgres import PostgresIndex
+from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
+
+TOMATO = PHRASES[0]
+NAME = "tomato-pruning"
+WAIT_S = 60.0
+
+READER = """
+import json, sys, time
+from skillcue import SkillCue
+cue = SkillCue(sys.argv[1], mode="bm25")
+cue.lookup("anything at all")
+print("ready", flush=True)
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    hits = cue.lookup(sys.argv[2]).hits
+    if hits and hits[0].skill.description.startswith(sys.argv[2]):
+        print(json.dumps({"seen": time.time(), "text": cue.load(hits[0].skill.name).text}), flush=True)
+        break
+    time.sleep(0.002)
+cue.close()
+"""
+
+
+@pytest.fixture
+def address(postgres_url: str, postgres_schema: str) -> str:
+    return f"{postgres_url}?schema={postgres_schema}"
+
+
+@pytest.fixture
+def garden(tmp_path: Path) -> Path:
+    return write_garden(tmp_path / "garden")
+
+
+def test_rankings_and_advice_are_those_of_memory(address, example_skills):
+    report = publish(example_skills, address)
+    assert len(report.new) == 48
+    assert publish(example_skills, address).unchanged == 48
+    with SkillCue(example_skills, wait=True) as in_memory, SkillCue(address, wait=True) as shared:
+        for text in ("Fill in the attached pdf form of a customer", "thanks a lot!", "git bisect"):
+            expected, found = in_memory.lookup(text), shared.lookup(text)
+            assert [h.skill.id for h in found.hits] == [h.skill.id for h in expected.hits]
+            assert [h.score for h in found.hits] == pytest.approx(
+                [h.score for h in expected.hits], abs=1e-5
+            )
+            messages = [{"role": "user", "content": text}]
+            assert shared.advise(messages).text == in_memory.advise(messages).text
+        files = in_memory.load("pdf-form-filling").files
+        assert shared.load("pdf-form-filling").files == files
+        assert shared.load("pdf-form-filling").text == in_memory.load("pdf-form-filling").text
+
+
+def test_another_process_sees_an_edit_at_once(address, garden, record_property, capsys):
+    put_at(garden, address, "acme")
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, f"{address}&tenant=acme", "Quinces and medlars"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert reader.stdout is not None
+        assert reader.stdout.readline().strip() == "ready"
+        path = garden / NAME / "SKILL.md"
+        path.write_text(f"---\nname: {NAME}\ndescription: Quinces and medlars\n---\n\nNew body.\n")
+        with SkillCue(f"{address}&tenant=acme", mode="bm25") as here:
+            here.lookup(TOMATO)
+            began = time.time()
+            put_at(garden, address, "acme")
+            stored = time.time()
+            assert here.load(NAME).text.strip() == "New body."
+        seen = json.loads(reader.stdout.readline())
+        assert seen["text"].strip() == "New body."
+        record_property("seconds", seen["seen"] - stored)
+        with capsys.disabled():
+            print(
+                f"\nan edit was seen by another process {seen['seen'] - began:.3f} s after publishing "
+                f"began, {seen['seen'] - stored:.3f} s after it ended"
+            )
+    finally:
+        reader.kill()
+        reader.wait()
+        reader.stdout.close()
+
+
+def put_at(folder: Path, address: str, tenant: str) -> None:
+    connected = connect(f"{address}&tenant={tenant}")
+    try:
+        put(folder, connected.indexed.index, tenant)
+    finally:
+        connected.indexed.index.close()
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    own = PostgresServer()
+    own.start()
+    yield own
+    own.remove()
+
+
+def test_a_server_that_dies_and_comes_back(postgres_url, server, garden):
+    address = server.url
+    put_at(garden, f"{address}?schema=skillcue", "acme")
+    with SkillCue(f"{address}?tenant=acme", mode="bm25") as cue:
+        say = [{"role": "user", "content": TOMATO}]
+        cue.wait_ready()
+        assert cue.advise(say).text
+        server.kill()
+        advice = cue.advise([{"role": "user", "content": f"{TOMATO}, please"}])
+        assert (advice.text, advice.degraded) == ("", "the index cannot be reached")
+        answer = cue.tools().lookup("something else")
+        assert answer.error
+        assert "127.0.0.1" in answer.text
+        server.start()
+        end = time.monotonic() + WAIT_S
+        while cue.tools().lookup("something else").error:
+            assert time.monotonic() < end, "it does not come back"
+            time.sleep(0.1)
+        put_more = garden / "quince" / "SKILL.md"
+        put_more.parent.mkdir()
+        put_more.write_text("---\nname: quince\ndescription: Cook quinces.\n---\n\nSlowly.\n")
+        put_at(garden, f"{address}?schema=skillcue", "acme")
+        while not (hits := cue.lookup("cook quinces").hits) or hits[0].skill.name != "quince":
+            assert time.monotonic() < end, "changes after the restart are not told"
+            time.sleep(0.1)
+        assert cue.advise([{"role": "user", "content": f"{TOMATO}, thank you"}]).text
+
+
+def test_one_tenant_is_nowhere_for_another(address, garden):
+    put_at(garden, address, "acme")
+    put_at(garden / "bee-hotel", address, "other")
+    with SkillCue(f"{address}&tenant=other", mode="bm25") as cue:
+        tools = cue.tools()
+        shown = [
+            tools.list().text,
+            tools.lookup(TOMATO).text,
+            tools.load(f"{NAME[:-1]}").text.replace(NAME[:-1], ""),
+            cue.advise([{"role": "user", "content": f"use the {NAME} skill"}]).text,
+        ]
+        assert not any("tomato" in text.replace("tomato plants", "") for text in shown)
+        assert [skill.name for skill in cue.list()] == ["bee-hotel"]
+    with SkillCue(f"{address}&tenant=other&tenant=acme", mode="bm25") as both:
+        assert len(both.list()) == 9
+        assert both.load("bee-hotel").skill.id == "bee-hotel@other"
+
+
+def test_the_command_line(address, garden, capsys):
+    to = f"{address}&tenant=acme"
+    assert (
+        main(["publish", str(garden), "--to", to, "--encoder", "static", "--dry-run", "--json"])
+        == 0
+    )
+    assert len(json.loads(capsys.readouterr().out)["new"]) == 8
+    assert main(["publish", str(garden), "--to", to, "--encoder", "static"]) == 0
+    said = capsys.readouterr().out
+    assert "of tenant acme: 8 new, 0 changed, 0 deleted, 0 as they were" in " ".join(said.split())
+    assert main(["search", TOMATO, "--skills", to, "--encoder", "static", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"][0]["name"] == NAME
+    assert main(["list", "--skills", to, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["total"] == 8
+    assert listed["sources"][0]["digest"].startswith("revision:")
+    assert main(["load", NAME, "--skills", to]) == 0
+    capsys.readouterr()
+    assert main(["doctor", "--skills", to, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["skills"], report["searchable"]) == (8, 8)
+    assert report["tokens"]["bodies"] > 0
+    for command in (["augment", "--cache", str(garden)], ["lock"], ["export-pairs", "--out", "x", "--encoder", "static"]):
+        assert main([*command, "--skills", to]) == 2
+        assert "folders they come from" in capsys.readouterr().err
+    assert main(["publish", str(garden), "--to", to, "--encoder", "minilm"]) == 2
+    assert "another encoder" in capsys.readouterr().err
+    assert main(["search", TOMATO, "--skills", to]) == 2  # the index is of mode static
+    assert "encoder" in capsys.readouterr().err
+
+
+def test_an_address_says_what_is_ours_and_leaves_the_rest(postgres_url):
+    connected = connect(
+        "postgresql://user:pass%40word@db.example,db2.example/skills"
+        "?tenant=acme&target_session_attrs=read-write&tenant=a%20b&schema=own"
+    )
+    assert connected.owned
+    assert connected.indexed.tenants == ("acme", "a b")
+    index = connected.indexed.index
+    assert isinstance(index, PostgresIndex)
+    assert "own" in repr(index)
+    assert "pass" not in repr(index) + connected.indexed.label
+    connected.indexed.index.close()
+    with pytest.raises(ConfigurationError, match="schema"):
+        connect("postgresql://db.example/skills?schema=a&schema=b")
+
+
+def test_a_server_that_is_not_there_is_told_when_it_is_asked(postgres_url):
+    cue = SkillCue("postgresql://postgres@127.0.0.1:1/nothing?connect_timeout=1", mode="bm25")
+    answer = cue.tools().lookup("anything")
+    assert answer.error
+    assert cue.advise([{"role": "user", "content": TOMATO}]).degraded
+    with pytest.raises(IndexUnavailableError):
+        cue.wait_ready()
+    cue.close()
+
+
+def test_over_an_open_index_of_the_user(address, garden):
+    connected = connect(address)
+    index = connected.indexed.index
+    put(garden, index, "acme")
+    with over(index, "acme") as cue:
+        assert cue.lookup(TOMATO).hits[0].skill.name == NAME
+    assert index.revision(("acme",))  # still open
+    index.close()
