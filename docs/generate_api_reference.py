@@ -71,6 +71,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         (),
     ),
     (
+        "skillcue.indexed",
+        "Skills in an index: [Share a library between processes](../how-to/share-a-library.md).",
+        (),
+    ),
+    (
         "skillcue_adapters.bm25",
         'Mode `bm25`; `register("name", "skillcue_adapters.bm25:build")` offers it once more.',
         ("Bm25Settings", "build"),
