@@ -12,9 +12,11 @@ BENCH_DATA ?=
 BENCH_REQUESTS ?=
 BENCH_CONVERSATIONS ?=
 BENCH_MODELS ?=
+BENCH_URL ?=
+BENCH_SIZE ?= 34000
 PIP = -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types test-floor test-neural test-scanner encoders bench docs clean
+.PHONY: help demo test lint types test-floor test-neural test-scanner encoders bench bench-scale docs clean
 
 help:
 	@echo "make demo                  the main job on the example library, in both frameworks"
@@ -25,6 +27,7 @@ help:
 	@echo "make test-scanner          tests of the adapter for cisco-ai-skill-scanner"
 	@echo "make encoders              rebuild the embedded models and compare them by their vectors"
 	@echo "make bench                 benchmarks (BENCH_DATA=/path adds the large pools and what is found)"
+	@echo "make bench-scale           a library on PostgreSQL under load (BENCH_URL=postgresql://... BENCH_SIZE=34000)"
 	@echo "make docs                  generated parts of the documentation"
 
 demo: $(VENV)/.installed-demo
@@ -60,6 +63,10 @@ bench: $(VENV)/.installed-dev
 		$(if $(BENCH_REQUESTS),--requests "$(BENCH_REQUESTS)") \
 		$(if $(BENCH_CONVERSATIONS),--conversations "$(BENCH_CONVERSATIONS)") \
 		$(if $(BENCH_MODELS),--models "$(BENCH_MODELS)")
+
+bench-scale: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/bench/bench_scale.py --size "$(BENCH_SIZE)" \
+		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(if $(BENCH_URL),--url "$(BENCH_URL)")
 
 docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_api_reference.py

@@ -108,6 +108,11 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         "Caches, for `SkillCue(cache=...)`.",
         ("DiskStore", "MemoryStore", "SharedStore", "TieredStore"),
     ),
+    (
+        "skillcue_adapters.postgres",
+        "A library on PostgreSQL with pgvector, shared by many processes.",
+        ("PostgresIndex",),
+    ),
     ("skillcue_hooks", "The contract that plugins build on: records, roles and markers.", ()),
     (
         "skillcue_hooks.dense_leg",
@@ -123,6 +128,7 @@ IN_DETAIL = {
     "DatabaseSource",
     "GitSource",
     "McpSource",
+    "PostgresIndex",
     "SqliteSource",
     "PullTools",
     "append_text",
