@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 LEAST_SERVER = 150000
+"""PostgreSQL 15, as the server counts."""
+
 LEAST_EXTENSION = (0, 8)
 """From here on a search in the vector index goes on until enough rows pass the filters."""
 

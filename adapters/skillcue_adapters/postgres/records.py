@@ -36,6 +36,7 @@ ID_BYTES = 2000
 """Longest id that fits into an index of PostgreSQL, with name and tenant beside it."""
 
 TENANT_BYTES = 128
+"""Longest name of a tenant, likewise."""
 
 NAME_CHARS = 100
 """Names are looked for and sorted by so many characters; what is longer is compared afterwards."""
