@@ -113,10 +113,20 @@ MODULES: list[tuple[str, str, tuple[str, ...]]] = [
         "A library on PostgreSQL with pgvector, shared by many processes.",
         ("PostgresIndex",),
     ),
+    (
+        "skillcue_adapters.indexed",
+        "An index in this process, and what an index stores of a skill.",
+        (),
+    ),
     ("skillcue_hooks", "The contract that plugins build on: records, roles and markers.", ()),
     (
         "skillcue_hooks.dense_leg",
         "What `SkillCue(vectors=...)` takes: [Your vector store](../how-to/use-your-vector-store.md).",
+        (),
+    ),
+    (
+        "skillcue_hooks.skill_index",
+        "The role of an index that several processes share: what it stores, is asked and gives.",
         (),
     ),
     ("skillcue_hooks.testing", "For tests of plugins; needs pytest.", ()),

@@ -35,6 +35,8 @@ from skillcue_adapters.bm25 import Bm25Settings
 from skillcue_adapters.caching import DiskStore, MemoryStore
 from skillcue_adapters.expand import ExpandSettings
 from skillcue_adapters.hybrid import HybridSettings
+from skillcue_adapters.indexed.bm25 import IndexedBm25Settings
+from skillcue_adapters.indexed.skillsight import IndexedSkillSightSettings
 from skillcue_adapters.language_models import CallLimits
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.semantic_retriever import SemanticSettings
@@ -127,6 +129,13 @@ SECTIONS = [
         "Attributes",
     ),
     _Section(
+        "Mode bm25 over an index",
+        '`SkillCue(..., modes={"bm25": {"postings": 20_000}})`, where the library is in an index; '
+        "besides those of mode `bm25`. Also for the lexical side of `hybrid` and `skillsight`.",
+        IndexedBm25Settings,
+        "Attributes",
+    ),
+    _Section(
         "Modes with vectors",
         '`SkillCue(..., modes={"dense": {"batch_texts": 128}})`: settings of `dense`, and of '
         "`skillsight` besides its own. Both also take `encoder`, which goes before the one of "
@@ -146,6 +155,13 @@ SECTIONS = [
         '`SkillCue(..., modes={"skillsight": {"fusion": "minmax"}})`. Formula: '
         "[Retrieval](../explanation/retrieval.md#mode-skillsight).",
         SkillSightSettings,
+        "Attributes",
+    ),
+    _Section(
+        "Mode skillsight over an index",
+        '`SkillCue(..., modes={"skillsight": {"candidates": 400}})`, where the library is in an '
+        "index; besides those of mode `skillsight`.",
+        IndexedSkillSightSettings,
         "Attributes",
     ),
     _Section(
@@ -300,7 +316,7 @@ def _rows(kind: type, section: str) -> list[tuple[str, ...]]:
         ValueError: A setting is not described, or something is described that is no setting.
     """
     texts = entries(kind, section)
-    inherited = {name for base in kind.__bases__ for name in getattr(base, "__annotations__", {})}
+    inherited = {name for base in kind.__mro__[1:] for name in getattr(base, "__annotations__", {})}
     defaults = {name: d for name, d in _defaults(kind).items() if name not in inherited}
     if set(texts) != set(defaults):
         raise ValueError(f"{kind.__name__}: described {sorted(texts)}, has {sorted(defaults)}")

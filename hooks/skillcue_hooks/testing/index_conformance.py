@@ -37,8 +37,8 @@ from skillcue_hooks.skill_index import (
     View,
 )
 from skillcue_hooks.testing.fakes import FakeEncoder
-from skillcue_hooks.testing.guard import check_overrides, protect_guard
 from skillcue_hooks.testing.indexed import make_indexed
+from skillcue_hooks.testing.standard_suite import StandardSuite
 
 __all__ = ["SkillIndexConformance"]
 
@@ -91,7 +91,7 @@ _NOTHING: frozenset[str] = frozenset({"skills 0", "bodies 0", "head terms 0", "b
 """What is seen of an empty index."""
 
 
-class SkillIndexConformance:
+class SkillIndexConformance(StandardSuite):
     """Subclass it and provide the `index_factory` fixture; see the module's example."""
 
     @pytest.fixture
@@ -591,14 +591,6 @@ class SkillIndexConformance:
             handles[1].close()
         assert index.statistics(["a"]).skills == 20
         assert index.frequencies(["kiln"], ["a"]) == {"kiln": TermFrequency(20, 0, 20)}
-
-    def test_no_standard_test_is_overridden(self) -> None:
-        """A replaced or deleted standard test must say why, as an xfail with a reason."""
-        check_overrides(SkillIndexConformance, type(self))
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        protect_guard(SkillIndexConformance, cls)
 
 
 class _News:
