@@ -186,7 +186,11 @@ def test_the_command_line(address, garden, capsys):
     report = json.loads(capsys.readouterr().out)
     assert (report["skills"], report["searchable"]) == (8, 8)
     assert report["tokens"]["bodies"] > 0
-    for command in (["augment", "--cache", str(garden)], ["lock"], ["export-pairs", "--out", "x", "--encoder", "static"]):
+    for command in (
+        ["augment", "--cache", str(garden)],
+        ["lock"],
+        ["export-pairs", "--out", "x", "--encoder", "static"],
+    ):
         assert main([*command, "--skills", to]) == 2
         assert "folders they come from" in capsys.readouterr().err
     assert main(["publish", str(garden), "--to", to, "--encoder", "minilm"]) == 2
