@@ -323,7 +323,9 @@ class PullTools:
         if self._cue.suggests_next and loaded.file is None and loaded.page == 1:
             following = self._next(loaded.skill, messages, run_context)
             data["next"] = [{"id": item.skill.id, "why": item.why} for item in following]
-            lines = next_lines(following, self._names(run_context))
+            lines = next_lines(
+                following, self._names(run_context, [item.skill for item in following])
+            )
             text = "\n".join([text, "", *lines]) if lines else text
         return ToolAnswer(text, data)
 

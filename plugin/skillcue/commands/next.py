@@ -12,7 +12,7 @@ from typing import Any
 from skillcue.commands.library import open_library
 from skillcue.commands.messages import print_note
 from skillcue.commands.output import Screen, write_json
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.successors.held_out import Evidence, Why
 from skillcue.successors.model import Learned, fit, known_in
 from skillcue.successors.settings import NextSettings
@@ -66,7 +66,7 @@ def _settings(args: Namespace) -> NextSettings:
     return NextSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _learned(path: Path, settings: NextSettings, snapshot: LibrarySnapshot) -> Learned:
+def _learned(path: Path, settings: NextSettings, snapshot: Snapshot) -> Learned:
     cure = "Name the file that SkillCue(..., events=FILE) writes."
     if not path.is_file():
         raise ConfigurationError(f"There are no events in {path}: no such file.", cure)
@@ -77,7 +77,7 @@ def _learned(path: Path, settings: NextSettings, snapshot: LibrarySnapshot) -> L
 
 
 def _rows(
-    learned: Learned, snapshot: LibrarySnapshot, settings: NextSettings, chosen: Skill | None
+    learned: Learned, snapshot: Snapshot, settings: NextSettings, chosen: Skill | None
 ) -> Iterator[_Row]:
     for after, several in learned.evidence.items():
         if chosen is not None and after != chosen.id:
@@ -111,7 +111,7 @@ def _reason(evidence: Evidence, settings: NextSettings) -> str:
     return f"q {q} exceeds p {p} by {_share(evidence.margin)} at least"
 
 
-def _relations(snapshot: LibrarySnapshot, chosen: Skill | None) -> list[dict[str, str]]:
+def _relations(snapshot: Snapshot, chosen: Skill | None) -> list[dict[str, str]]:
     skills = snapshot.skills if chosen is None else (chosen,)
     return [
         {"skill": skill.id, "says": said, "target": target}

@@ -13,6 +13,7 @@ from skillcue.library.composed_names import Composed, ComposedNames
 from skillcue.library.files import IsClosed
 from skillcue.library.name_tables import NameTables
 from skillcue.library.protocols import Listing
+from skillcue.library.relations import Relations
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, allow_all
 from skillcue_hooks.errors import SkillcueError, SkillNotFoundError
 from skillcue_hooks.protocols import SkillSource
@@ -98,6 +99,11 @@ class IndexSnapshot:
             known = IndexSnapshot(self._index, kept, self._label, self._composed)
             self._narrowed.put(kept, known)
         return known
+
+    @property
+    def relations(self) -> Relations:
+        """None: which of them hold is known only where all skills are read."""
+        return Relations()
 
     def expect(self, names: Collection[str]) -> None:
         """Look these names and ids up together, so that each of them costs nothing afterwards."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from skillcue.library.files import IsClosed
+from skillcue.library.relations import Relations
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill
 from skillcue_hooks.errors import IndexUnavailableError
 from skillcue_hooks.protocols import SkillSource
@@ -60,6 +61,11 @@ class Snapshot(Protocol):
     @property
     def copies(self) -> tuple[Skill, ...]:
         """Those copies; of an index there are none."""
+        ...
+
+    @property
+    def relations(self) -> Relations:
+        """What front matter says of pairs of skills; of an index nothing is known."""
         ...
 
     def narrowed(self, tenants: tuple[str, ...] | None) -> Snapshot:

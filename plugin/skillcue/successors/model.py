@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.successors.held_out import Evidence, evaluate
 from skillcue.successors.history import newest_event, read_history
 from skillcue.successors.settings import NextSettings
@@ -79,7 +79,7 @@ def fit(path: Path, settings: NextSettings, is_known: Callable[[str], bool]) -> 
     return Learned(evidence, newest, len(read), known, frozenset(read) - known)
 
 
-def known_in(snapshot: LibrarySnapshot) -> Callable[[str], bool]:
+def known_in(snapshot: Snapshot) -> Callable[[str], bool]:
     """Tells of ids whether the library has a skill with it; what was composed for a task is none."""
 
     def is_known(skill_id: str) -> bool:
@@ -110,7 +110,7 @@ class NextModel:
     """
 
     def __init__(
-        self, path: Path, settings: NextSettings, snapshot: Callable[[], LibrarySnapshot]
+        self, path: Path, settings: NextSettings, snapshot: Callable[[], Snapshot]
     ) -> None:
         self._path = path
         self._settings = settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.push.messages import view_messages
 from skillcue.push.turn import loaded_skills
 from skillcue.successors.model import NextModel, is_control
@@ -40,7 +40,7 @@ class Successors:
     def suggest(
         self,
         skill: Skill,
-        snapshot: LibrarySnapshot,
+        snapshot: Snapshot,
         scope: Scope | None,
         context: Mapping[str, Any],
         messages: Sequence[Any],
@@ -82,7 +82,7 @@ def open_successors(
     settings: NextSettings,
     events: EventSpec | None,
     observer: EventObserver | None,
-    snapshot: Callable[[], LibrarySnapshot],
+    snapshot: Callable[[], Snapshot],
 ) -> Successors:
     """Suggestions as the user set them up.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from skillcue.library.snapshot import LibrarySnapshot
+from skillcue.library.protocols import Snapshot
 from skillcue.push.body import is_refused
 from skillcue.successors.held_out import Evidence
 from skillcue.successors.model import Learned
@@ -37,7 +37,7 @@ class NextSkill:
 
 def suggested(
     skill: Skill,
-    snapshot: LibrarySnapshot,
+    snapshot: Snapshot,
     scope: Scope | None,
     learned: Learned | None,
     seen: Collection[str] = (),
@@ -66,7 +66,7 @@ def suggested(
 
 
 def _candidates(
-    skill_id: str, snapshot: LibrarySnapshot, learned: Learned | None
+    skill_id: str, snapshot: Snapshot, learned: Learned | None
 ) -> Iterator[tuple[str, str, Evidence | None]]:
     for why, target in snapshot.relations.of(skill_id):
         yield target, why, None
@@ -74,7 +74,7 @@ def _candidates(
         yield evidence.then, LEARNED, evidence
 
 
-def may_be_suggested(skill: Skill, snapshot: LibrarySnapshot, scope: Scope | None) -> bool:
+def may_be_suggested(skill: Skill, snapshot: Snapshot, scope: Scope | None) -> bool:
     """Whether the skill may be put before a model that did not ask for it.
 
     Args:
