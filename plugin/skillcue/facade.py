@@ -229,6 +229,11 @@ class SkillCue:
         index = named_index(sources)
         self._live: Live
         if index is not None:
+            if vectors is not None:
+                raise ConfigurationError(
+                    "vectors and an index are both given.",
+                    "The index holds the vectors: leave vectors out.",
+                )
             _check_indexed(trust, strict, augment, lock, frozen)
             self._live = live_index(index, recheck, self._composed)
         else:
