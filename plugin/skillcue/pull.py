@@ -337,7 +337,7 @@ class PullTools:
             return self._cue.next_skills(
                 skill.id, run_context=run_context, messages=messages, load_tool=self.load_name
             )
-        except Exception:
+        except Exception:  # the load has succeeded, and stays so
             log.exception("suggesting what comes after %s failed", skill.id)
             return ()
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "calibrate",
     "cost",
     "stats",
+    "next",
     "index",
     "augment",
     "export-pairs",
