@@ -8,6 +8,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,6 +216,16 @@ def row_without_text(root: Path) -> tuple[Diagnostic, ...]:
     return SqliteSource(root / "tea.db", "skills").scan(None).diagnostics
 
 
+def related(tea: str, cup: str, **options: Any) -> Callable[[Path], tuple[Diagnostic, ...]]:
+    def run(root: Path) -> tuple[Diagnostic, ...]:
+        put(root, "tea/SKILL.md", header(f"{HEAD}{tea}\n"))
+        put(root, "cup/SKILL.md", header(f"name: cup\ndescription: Fill a cup.\n{cup}\n"))
+        put(root, "pot/SKILL.md", header("name: pot\ndescription: Fill a pot.\nprecedes: tea\n"))
+        return LiveLibrary([FolderSource(root, **options)]).snapshot().diagnostics
+
+    return run
+
+
 CAUSES: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     **{code: from_file(data) for code, data in FILES.items()},
     "description-long": long_description,
@@ -240,6 +251,10 @@ CAUSES: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     "equal-content": copies(header(HEAD), header(HEAD)),
     "name-collision": copies(header(HEAD), header(HEAD) + b"More."),
     "assessment-failed": failing_assessor,
+    "relation-unknown": related("requires: kettle", ""),
+    "relation-contradiction": related("precedes: cup", "precedes: tea"),
+    "relation-cycle": related("precedes: cup", "precedes: pot"),
+    "relation-untrusted": related("precedes: cup", "", trust="untrusted"),
 }
 
 
