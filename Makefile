@@ -67,6 +67,7 @@ bench: $(VENV)/.installed-dev
 bench-scale: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/bench/bench_scale.py --size "$(BENCH_SIZE)" \
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(if $(BENCH_URL),--url "$(BENCH_URL)")
+	$(VENV)/bin/python tests/bench/scale_replica.py
 
 docs: $(VENV)/.installed-dev
 	$(VENV)/bin/python docs/generate_api_reference.py

@@ -9,7 +9,7 @@ from skillcue_adapters.bm25 import Bm25Retriever, build_in_memory
 from skillcue_hooks.contracts import Library, RetrieverContext
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["bm25_stage", "default_base", "innermost", "semantic_inputs"]
+__all__ = ["bm25_stage", "built_in_encoders", "default_base", "innermost", "semantic_inputs"]
 
 DEFAULT_ENCODER = "minilm"
 """Used where whoever builds the retriever opens no encoders."""
@@ -58,10 +58,11 @@ def semantic_inputs(context: RetrieverContext) -> tuple[Encoder, dict[str, Any]]
     from skillcue_adapters.encoders import open_encoder
 
     wanted = context.defaults.get("encoder", DEFAULT_ENCODER) if spec is None else spec
-    return open_encoder(wanted, _built_in_encoders()), given
+    return open_encoder(wanted, built_in_encoders()), given
 
 
-def _built_in_encoders() -> dict[str, str | Callable[[str], Encoder]]:
+def built_in_encoders() -> dict[str, str | Callable[[str], Encoder]]:
+    """The encoders of this package by scheme, as `open_encoder` takes them."""
     from skillcue_adapters.register import skillcue_register_encoders
 
     found: dict[str, str | Callable[[str], Encoder]] = {}

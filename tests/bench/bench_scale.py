@@ -35,7 +35,7 @@ from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.indexed.prepare import Unprepared, prepare
 from skillcue_adapters.postgres import PostgresIndex
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_adapters.term_index import SmoothedBM25
 from skillcue_hooks.skill_index import IndexQuery, Legs, View
 
@@ -76,7 +76,7 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
         connection.execute(f"drop schema if exists {SCHEMA} cascade")
     data = load(arguments.data)
     pool = data.pool(arguments.size)
-    encoder = open_encoder(arguments.encoder, _built_in_encoders())
+    encoder = open_encoder(arguments.encoder, built_in_encoders())
     index = PostgresIndex(url, schema=SCHEMA, write_s=3600)
     try:
         report: dict[str, Any] = {"rows": len(pool)} | fill(index, pool, encoder)

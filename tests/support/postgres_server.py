@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PostgresServer", "programs"]
+__all__ = ["PostgresServer", "free_port", "programs"]
 
 START_S = 60.0
 """Longest wait for the server to begin or to end, seconds: a busy machine is no failure."""
@@ -50,7 +50,7 @@ class PostgresServer:
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
-        self.port = _free_port()
+        self.port = free_port()
         self._enter(Path(tempfile.mkdtemp(prefix="skillcue-postgres-")))
         if self._as:
             os.chown(self.folder, self._as["user"], self._as["group"])
@@ -180,7 +180,8 @@ def _unprivileged() -> dict[str, Any]:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on loopback that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
