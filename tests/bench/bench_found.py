@@ -20,7 +20,7 @@ from starting_formula import starting_formula
 
 from skillcue_adapters.document_vectors import open_vectors
 from skillcue_adapters.encoders import open_encoder
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_hooks.contracts import Library
 
 ALL_MODES = "bm25,dense,hybrid,skillsight"
@@ -37,7 +37,7 @@ RUNS = [
 
 
 def run(pool: str, spec: str, bodies: str, modes: str, args: argparse.Namespace) -> None:
-    encoder = open_encoder(spec, _built_in_encoders())
+    encoder = open_encoder(spec, built_in_encoders())
     vectors = open_vectors(encoder, args.cache)
     library = Library(pool, tuple(load_pool(args.data, pool)))
     options = argparse.Namespace(bodies=bodies, settings="{}", modes=modes)
