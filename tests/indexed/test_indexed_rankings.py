@@ -13,7 +13,7 @@ from skillcue.library import FolderSource, build_snapshot
 from skillcue_adapters.encoders import static
 from skillcue_adapters.indexed import facts
 from skillcue_hooks.contracts import Hit, Query, Scope
-from skillcue_hooks.testing import make_library
+from skillcue_hooks.testing import make_library, make_skill
 
 STATIC = static.build("")
 MODES = ("bm25", "dense", "hybrid", "skillsight")
@@ -154,6 +154,30 @@ def test_paging_goes_on_to_the_end(large):
         for hit in shared("dense").search(Query("merge", k=1000, offset=offset)).hits
     ]
     assert pages == every
+
+
+def test_candidates_count_once_in_a_mean_and_sampled_skills_for_all_the_others(large, monkeypatch):
+    """The candidates are the extremes: as a part of a sample they would pull at the mean."""
+    monkeypatch.setattr(facts, "SAMPLE", 150)
+    skills = made_up(3000)
+    library = replace(library_of(in_memory_index(skills, STATIC)), generation="sampled")
+    shared = modes(library, STATIC)
+    for query in QUERIES[:6]:
+        [wanted] = large[0]("dense").search(replace(query, k=1)).hits
+        [found] = shared("dense").search(replace(query, k=1)).hits
+        assert found.signals["z"] == pytest.approx(wanted.signals["z"], rel=0.12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_with_a_filter_what_is_hidden_keeps_its_rank(mode):
+    """Skills that score the same rank by id, candidates or not."""
+    skills = [
+        make_skill(f"s{n}", "table chart", source="odd" if n % 2 else "even") for n in range(150)
+    ]
+    local = modes(make_library(skills), STATIC)
+    shared = modes(library_of(in_memory_index(skills, STATIC)), STATIC)
+    query = Query("chart", k=20, filters=(("source", "odd"),))
+    assert_alike(shared(mode).search(query).hits, local(mode).search(query).hits)
 
 
 def test_the_sample_has_as_many_texts_as_the_background_is_measured_on(monkeypatch):

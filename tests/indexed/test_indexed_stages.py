@@ -11,13 +11,14 @@ from support.refining import TASK, command, draft, finish, good_script
 
 from skillcue_adapters import expand, two_stage
 from skillcue_adapters.caching import CachedRetriever, MemoryStore, ranking_key
-from skillcue_adapters.indexed import Unprepared, prepare
+from skillcue_adapters.indexed import Unprepared, facts, prepare
 from skillcue_adapters.indexed import retriever as indexed_retriever
 from skillcue_adapters.refine import retriever as refine
 from skillcue_adapters.refine.commands import Commands
 from skillcue_adapters.refine.settings import RefineSettings
 from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_hooks.contracts import Query, RetrieverContext, Scope
+from skillcue_hooks.errors import IndexUnavailableError
 from skillcue_hooks.testing import (
     FakeEncoder,
     RaisingRetriever,
@@ -35,6 +36,12 @@ SKILLS = [PDF, MERGE, *made_up(30)]
 @pytest.fixture
 def library():
     return library_of(in_memory_index(SKILLS, ENCODER))
+
+
+def _look_at_few(monkeypatch):
+    monkeypatch.setattr(facts, "SAMPLE", 20)
+    monkeypatch.setattr(facts, "MOST_SAMPLED", 40)
+    monkeypatch.setattr(indexed_retriever, "LEAST_DEPTH", 3)
 
 
 def context(library, mode, settings, model=None, **defaults):
@@ -83,7 +90,7 @@ def test_a_cross_encoder_reads_bodies(library):
 
 
 def test_a_model_that_rewords_sees_bodies_and_variants_are_scored(library, monkeypatch):
-    monkeypatch.setattr(indexed_retriever, "LEAST_DEPTH", 3)
+    _look_at_few(monkeypatch)
     body = "# Capabilities\n\n- Reads the ruled lines of quokka tables\n"
     skills = [replace(PDF, body=body, content_hash="other"), MERGE, *made_up(200)]
     library = library_of(in_memory_index(skills, ENCODER))
@@ -123,7 +130,7 @@ def test_a_task_is_refined_once_and_anew_when_what_was_read_changes(library):
 
 def test_the_best_parent_is_found_however_far_down(library, monkeypatch):
     """The query of a later turn is about something else, of which there is much."""
-    monkeypatch.setattr(indexed_retriever, "LEAST_DEPTH", 3)
+    _look_at_few(monkeypatch)
     skills = [PDF, MERGE, *made_up(300)]
     library = library_of(in_memory_index(skills, ENCODER))
     script = [command("detail", skill=PDF.id), finish(draft("pdf-to-workbook", PDF.id))]
@@ -156,6 +163,17 @@ def test_a_sub_agent_reads_by_id_by_name_and_only_what_it_may(library):
         assert read == set()
 
 
+def test_a_sub_agent_is_told_that_the_library_is_out_of_reach(library, monkeypatch):
+    def away(ids, tenants):
+        raise IndexUnavailableError("The index is away.", "Start it.")
+
+    commands = Commands(library, modes(library, ENCODER), None, RefineSettings())
+    monkeypatch.setattr(library.index, "fetch", away)
+    for name, arguments in (("detail", {"skill": PDF.id}), ("keyword", {"query": "pdf tables"})):
+        assert "out of" in commands.run(name, arguments, 1000, 10.0).text
+        assert not commands.complete
+
+
 def test_an_id_is_understood_as_a_search_has_shown_it():
     odd = make_skill("odd", "An odd pdf tool.", "Body.", id="odd@a  b\nc")
     library = library_of(in_memory_index([odd, MERGE], ENCODER))
@@ -181,7 +199,7 @@ def test_a_cached_ranking_is_read_with_its_skills_only(library):
 
 @pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid", "skillsight"])
 def test_a_scope_of_known_ids_is_one_question(monkeypatch, mode):
-    monkeypatch.setattr(indexed_retriever, "LEAST_DEPTH", 3)
+    _look_at_few(monkeypatch)
     library = library_of(in_memory_index([PDF, *made_up(300)], ENCODER))
     retriever = modes(library, ENCODER, {"skillsight": {"candidates": 3}, "hybrid": {"depth": 3}})(
         mode
