@@ -156,7 +156,7 @@ class Hit:
     """One ranked skill.
 
     Attributes:
-        skill: The skill.
+        skill: The skill; without its body where the library is in an index (see `Library.get`).
         score: Higher is better; the scale is documented by the retriever and comparable only
             within one ranking.
         rank: Position in the whole ranking, from 1 (``offset`` hits come before it).
