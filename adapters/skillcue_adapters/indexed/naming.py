@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["phrases"]
+__all__ = ["lengths_of", "phrases"]
+
+
+def lengths_of(names: Iterable[str]) -> frozenset[int]:
+    """Numbers of terms that some names have.
+
+    Args:
+        names: See `IndexedSkill.name`; those without terms have no length.
+    """
+    return frozenset(name.count(" ") + 1 for name in names if name)
 
 
 def phrases(terms: Sequence[str], lengths: Iterable[int]) -> set[str]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from skillcue_adapters.bm25 import head_text
 from skillcue_adapters.index.vectors import Rows
 from skillcue_adapters.indexed.facts import IndexFacts
+from skillcue_adapters.indexed.naming import lengths_of
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.indexed.sample import SampleField
 from skillcue_adapters.normalization import spread
@@ -96,6 +97,11 @@ class Panel:
         sampled = self.facts.sample.names
         every = [*own, *(sampled[place] for place in np.flatnonzero(self._rest).tolist())]
         return [every[row] for row in self._order.tolist()]
+
+    @cached_property
+    def name_lengths(self) -> frozenset[int]:
+        """Numbers of terms that names have."""
+        return self.facts.sample.name_lengths | lengths_of(c.name for c in self._own)
 
     @cached_property
     def head_lengths(self) -> Positions:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from skillcue_adapters.index.vectors import Rows
+from skillcue_adapters.indexed.naming import lengths_of
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.term_index import TermCounts
 from skillcue_hooks.skill_index import IndexedSkill
@@ -78,6 +79,7 @@ class Sample:
         places: Position of each id.
         keys: Of each skill.
         names: Terms of each name.
+        name_lengths: Numbers of terms that names have.
         skills: The skills, without their bodies.
         vectors: Of each head, shape ``(n, dim)``.
         distinct: Positions of the first skill of each key.
@@ -87,6 +89,7 @@ class Sample:
         self.places = {item.skill.id: place for place, item in enumerate(items)}
         self.keys = [item.key for item in items]
         self.names = [item.name for item in items]
+        self.name_lengths = lengths_of(self.names)
         self.skills = [replace(item.skill, body="") for item in items]
         self.vectors: Rows = np.array([item.vector for item in items], dtype=np.float32)
         first = {key: place for place, key in reversed(list(enumerate(self.keys)))}

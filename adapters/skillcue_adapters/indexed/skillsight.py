@@ -181,9 +181,8 @@ class _PanelGround:
         )
 
     def called(self, text: str) -> Mask:
-        names = self.panel.names
-        said = phrases(ANALYZER.terms(text), {name.count(" ") + 1 for name in names if name})
-        return np.array([name in said for name in names], dtype=np.bool_)
+        said = phrases(ANALYZER.terms(text), self.panel.name_lengths)
+        return np.array([name in said for name in self.panel.names], dtype=np.bool_)
 
     def calibrated(self, vectors: Rows) -> Rows:
         return self.calibration.calibrated(vectors)
