@@ -47,8 +47,12 @@ def test_the_first_use_makes_them(database: str) -> None:
     assert tables(database) > 0
 
 
-def test_processes_may_start_together(database: str) -> None:
-    """Of one schema, and of two; pgvector is not there either."""
+@pytest.mark.parametrize("extension", [False, True])
+def test_processes_may_start_together(database: str, extension: bool) -> None:
+    """Of one schema, and of two; with pgvector there, and without."""
+    if extension:
+        with psycopg.connect(database) as connection:
+            connection.execute("create extension vector schema public")
 
     def start(number: int) -> str:
         index = PostgresIndex(database, schema=f"s{number % 2}")

@@ -182,6 +182,9 @@ def test_a_server_that_does_not_answer_in_time_is_said(server: PostgresServer) -
     index = PostgresIndex(server.url, read_s=0.2)
     index.apply([ITEM], tenant="a", encoder=ENCODER)
     with psycopg.connect(server.url) as blocker:
+        blocker.execute(
+            "set local idle_in_transaction_session_timeout = '20s'"
+        )  # nothing hangs for ever
         blocker.execute("lock table skillcue.library in access exclusive mode")
         with pytest.raises(IndexUnavailableError, match="did not answer in time"):
             index.candidates(ASKED)

@@ -13,7 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from skillcue_adapters.postgres import PostgresIndex
+from skillcue_adapters.postgres import PostgresIndex, searching
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.skill_index import IndexedSkill, IndexQuery, View
 from skillcue_hooks.testing import FakeEncoder, make_indexed
@@ -116,6 +116,48 @@ def test_filters_and_small_tenants_get_as_many_as_they_ask_for(
         rare = ids(approximate, IndexQuery((view,), 10, ("a",), (("tag", "rare"),)))
         assert len(rare) == 10
         assert all(int(i.partition("@")[0].removeprefix("skill")) % 97 == 0 for i in rare)
+
+
+def test_a_search_that_gives_up_early_is_made_again_over_all_vectors(
+    approximate: PostgresIndex,
+    skills: list[IndexedSkill],
+    postgres_url: str,
+    postgres_schema: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A filter that so few pass that the vector index stops before it has found them."""
+    monkeypatch.setattr(searching, "SCANNED", 1)
+    monkeypatch.setattr(searching, "SEARCH_WIDTH", (1, 1))
+    # The planner would rather look at all of so few skills.
+    options = "options=-c%20enable_seqscan%3Doff%20-c%20enable_sort%3Doff"
+    index = PostgresIndex(f"{postgres_url}?{options}", schema=postgres_schema, exact_up_to=0)
+    for number in range(0, 1200, 300):
+        query = IndexQuery((View(skills[number].vector),), 13, ("a",), (("tag", "rare"),))
+        assert len(ids(index, query)) == 13
+    index.close()
+
+
+def test_a_budget_goes_to_the_terms_that_are_worth_most(
+    postgres_url: str, postgres_schema: str
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    kilns = [make_indexed(f"kiln{n}", "oven") for n in range(5)]
+    plain = [make_indexed(f"plain{n:02}", "fire clay glaze") for n in range(60)]
+    index.apply([*kilns, *plain], tenant="a", encoder=ENCODER.fingerprint)
+    view = View(head={"oven": 1.0, "fire": 0.6, "clay": 0.6, "glaze": 0.6})
+
+    def found(depth: int, postings: int | None, view: View = view) -> set[str]:
+        legs = index.candidates(IndexQuery((view,), depth, ("a",), postings=postings))
+        return {legs.candidates[n].skill.name[:4] for n in legs.lexical[0]}
+
+    assert found(5, None) == {"plai"}
+    assert found(5, 5) == {"kiln"}, "others are in more skills than may be looked at"
+    assert found(6, 5) == {"plai"}, "too few skills were looked at"
+    assert found(5, 65) == {"plai"}
+    heavy = View(head={"oven": 0.1, "fire": 9.0})
+    assert found(5, 5, heavy) == {"plai"}, "worth goes before rarity"
+    assert found(61, 5, heavy) == {"plai", "kiln"}
+    index.close()
 
 
 def test_the_lexical_leg_is_bm25(approximate: PostgresIndex, skills: list[IndexedSkill]) -> None:

@@ -109,6 +109,20 @@ def test_the_lexical_leg_keeps_to_the_setting(reader: str, postgres_schema: str)
             connection.execute(f"select tenant from {postgres_schema}.lexicon")
 
 
+def test_terms_that_happen_to_share_a_number_lead_to_no_other_tenant(
+    index: PostgresIndex, postgres_url: str, postgres_schema: str
+) -> None:
+    """Numbers of terms differ by tenant, nearly always; here they are made equal."""
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(
+            f"update {postgres_schema}.lexicon set terms = (select terms from"
+            f" {postgres_schema}.lexicon where tenant = 'a') where tenant = 'b'"
+        )
+    for filters in ((), (("trust", "trusted"),)):
+        legs = index.candidates(IndexQuery((View(head={"kiln": 1.0}),), 10, ("a",), filters))
+        assert [candidate.skill.id for candidate in legs.candidates] == [OWN.skill.id]
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -583,14 +583,16 @@ class SkillIndexConformance(StandardSuite):
 
         def write(number: int) -> None:
             for n in range(10):
-                _store(handles[number], [make_indexed(f"w{number}-{n}", "kiln")])
+                own = make_indexed(f"w{number}-{n}", "kiln")
+                shared = make_indexed("shared", "kiln", f"By {number}, {n} times.")
+                _store(handles[number], [own, shared])
 
         with ThreadPoolExecutor() as pool:
             list(pool.map(write, range(2)))
         if handles[1] is not index:
             handles[1].close()
-        assert index.statistics(["a"]).skills == 20
-        assert index.frequencies(["kiln"], ["a"]) == {"kiln": TermFrequency(20, 0, 20)}
+        assert index.statistics(["a"]).skills == 21
+        assert index.frequencies(["kiln"], ["a"]) == {"kiln": TermFrequency(21, 0, 21)}
 
 
 class _News:
