@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from support.conversations import PHRASES, write_garden
 from support.indexes import WatchedIndex, over, put
 
+from skillcue import PushSettings
 from skillcue.indexed.live import POLL_S, LiveIndex
 from skillcue_adapters.indexed import MemoryIndex
 from skillcue_hooks.errors import ConfigurationError, SkillNotFoundError
@@ -41,9 +43,9 @@ def test_an_edit_is_seen_in_the_next_call(garden, index):
     assert cue.load(NAME).text != "Other body."
     generation = cue.snapshot().generation
     edit(garden, index, "Grow nothing but quinces.")
+    assert cue.snapshot().generation != generation
     assert cue.lookup("quinces").hits[0].skill.description == "Grow nothing but quinces."
     assert cue.load(NAME).text.strip() == "Other body."
-    assert cue.snapshot().generation != generation
     assert cue.refresh() is False
 
 
@@ -86,6 +88,20 @@ def test_manual_looks_in_refresh_only(garden, index):
     assert cue.refresh() is True
 
 
+def test_a_text_is_never_given_under_the_trust_that_it_had(garden, index):
+    push = PushSettings(load_tokens=4000)
+    cue = over(index, recheck="manual", push=push)
+    say = [{"role": "user", "content": f"use the {NAME} skill"}]
+    assert cue.advise(say).decision == "load"
+    assert cue.load(NAME).skill.trust == "trusted"
+    put(garden, index, trust="untrusted")
+    again = cue.advise([{"role": "user", "content": f"use the {NAME} skill, please"}])
+    assert again.decision != "load"  # the look-up is of before, the text is not
+    loaded = cue.load(NAME)
+    assert loaded.skill.trust == "untrusted"
+    assert "third party" in cue.tools().load(NAME).text
+
+
 def test_always_asks_every_time(index):
     cue = over(index, recheck="always")
     cue.snapshot()
@@ -100,8 +116,10 @@ def test_in_the_background_a_call_gets_what_is_there(garden, index):
     before = cue.snapshot()
     edit(garden, index, "Grow nothing but quinces.")
     assert cue.snapshot() is before
+    end = time.monotonic() + 60
     while cue.snapshot() is before:
-        pass
+        assert time.monotonic() < end, "nobody asks for the revision"
+        time.sleep(0.001)
     assert cue.lookup("quinces").hits[0].skill.name == NAME
 
 

@@ -120,6 +120,23 @@ def test_several_policies_leave_the_tenants_that_all_leave(index):
     assert cue.list(run_context={"tenants": ("zebra",)}) == ()
 
 
+def test_a_decision_for_some_tenants_is_none_for_others_under_the_same_key(index):
+    class Careless:
+        @hookimpl
+        def skillcue_filter_skills(self, context: Mapping[str, Any], library: Any) -> Scope:
+            return Scope("always the same", tenants=context["tenants"])
+
+    cue = over(index, "shared", "zebra", plugins=[Careless()])
+    advisor = cue.advisor("skill_load")
+    say = [{"role": "user", "content": f"use the {SECRET} skill", "id": "m1"}]
+    under_way = [*say, {"role": "assistant", "content": "Let me see."}]
+    first = advisor.plan(say, run_context={"tenants": ("zebra",)})
+    assert SECRET in first.advice.text
+    for messages in (say, under_way):
+        other = advisor.plan(messages, run_context={"tenants": ("shared",)}).placements
+        assert SECRET not in str(other)
+
+
 @pytest.mark.parametrize("tenants", ["shared", ["shared"], (1,), 5])
 def test_what_names_no_tenants_hides_everything(index, tenants):
     class Wrong:
@@ -144,6 +161,7 @@ def test_skills_of_folders_are_of_the_tenant_without_a_name(tmp_path):
 def test_a_policy_is_asked_about_what_is_met_and_hides_it_everywhere(index):
     policy = Hiding(SECRET)
     cue = over(index, "shared", "zebra", plugins=[policy])
+    cue.load(NAME)  # looked up together with its body
     index.calls.clear()
     hits = cue.lookup(TOMATO, k=3).hits
     assert hits[0].skill.name == NAME

@@ -7,7 +7,7 @@ from support.conversations import write_garden
 from support.indexes import WatchedIndex, over, put
 from support.policies import Assessor
 
-from skillcue import FolderSource, PushSettings, SkillCue, StaticSource
+from skillcue import FolderSource, SkillCue, StaticSource
 from skillcue.indexed import Indexed, Published, publish
 from skillcue_adapters.indexed import MemoryIndex
 from skillcue_hooks.errors import ConfigurationError, LibraryNotFoundError
@@ -208,15 +208,3 @@ def test_the_tenant_is_the_one_that_the_index_is_named_with(garden, index):
     for named, tenant in ((("acme", "b"), None), (("acme",), "b")):
         with pytest.raises(ConfigurationError, match="tenant"):
             publish(garden, Indexed(index, named), tenant=tenant, encoder=FakeEncoder())
-
-
-def test_a_body_that_was_replaced_meanwhile_is_not_given_under_the_old_trust(garden, index):
-    put(garden, index)
-    cue = over(index, recheck="manual", push=PushSettings(load_tokens=4000))
-    say = [{"role": "user", "content": f"use the {NAME} skill"}]
-    assert cue.advise(say).decision == "load"
-    put(garden, index, plugins=[Assessor(NAME)])
-    cue = over(index, recheck="manual", push=PushSettings(load_tokens=4000))
-    assert cue.advise(say).text == ""
-    loaded = cue.load(NAME)
-    assert loaded.skill.trust == "untrusted"

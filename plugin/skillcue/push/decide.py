@@ -197,7 +197,9 @@ def decide_turn(
         looked.verdict,
     )
     found = (snapshot.get(skill_id, scope) for skill_id in turn.explicit)
-    explicit = [skill for skill in found if skill]
+    # What an index says of a hit may be newer than what it said of the name.
+    newest = {hit.skill.id: hit.skill for hit in ranking.hits}
+    explicit = [skill for skill in found if skill and may_be_named(newest.get(skill.id, skill))]
     cost, unjudged = ranking.cost, None
     if host.judge and not explicit:
         judged = host.judge.hear(verdict, turn, settings.k)
