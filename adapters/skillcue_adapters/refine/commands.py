@@ -21,6 +21,7 @@ from skillcue_adapters.skill_lookup import SkillLookup
 from skillcue_adapters.stages import innermost
 from skillcue_adapters.token_estimate import estimate_tokens
 from skillcue_hooks.contracts import Hit, Library, Query, Scope, Skill
+from skillcue_hooks.errors import IndexUnavailableError
 from skillcue_hooks.protocols import Retriever
 
 __all__ = ["COMMANDS", "Answer", "Commands"]
@@ -130,13 +131,13 @@ class Commands:
             if wait is not None:
                 wait(max(left_s, 0.0) * WAIT_SHARE)
             ranking = retriever.search(query)
+            known = self._lookup.get(hit.skill.id for hit in ranking.hits)
         except Exception as error:  # a mode or its encoder may raise anything; others may answer
             log.warning("search command %s failed", name, exc_info=error)
             self.complete = False
             broken = f"{name} search is out of order ({type(error).__name__})"
             return _error(f"{broken}; try another.", f"its commands found no answer: {broken}")
         self.complete = self.complete and ranking.degraded is None
-        known = self._lookup.get(hit.skill.id for hit in ranking.hits)
         hits = [h for h in ranking.hits if h.skill.id in known and self._visible(h.skill)]
         self._shown |= {hit.skill.id: known[hit.skill.id] for hit in hits}
         if not hits:
@@ -149,7 +150,12 @@ class Commands:
         return Answer(_results(name, lines[:fit]), f"{fit} found: {names}", brief)
 
     def _detail(self, arguments: Mapping[str, Any], room: int) -> Answer:
-        skill = self._named(arguments.get("skill"))
+        try:
+            skill = self._named(arguments.get("skill"))
+        except IndexUnavailableError as error:
+            log.warning("a skill could not be read", exc_info=error)
+            self.complete = False
+            return _error("The library is out of reach; try again.")
         if skill is None:
             return _error("No skill has that id. Copy an id from the results of a search.")
         size, body = self._settings.page_chars, plain_text(skill.body)
