@@ -124,10 +124,16 @@ def views_of(index: PostgresIndex, encoder: Any, texts: Sequence[str]) -> list[V
         counts = ANALYZER.counts(text)
         found = index.frequencies(list(counts), [TENANT])
         weights = {t: 2.0 * counts[t] / (1.0 + counts[t]) for t in found}
-        head = {t: w * SmoothedBM25.idf_of(skills, found[t].head) for t, w in weights.items()}
-        body = {t: 1.5 * w * SmoothedBM25.idf_of(skills, found[t].body) for t, w in weights.items()}
+        head = {t: w * idf(skills, found[t].head) for t, w in weights.items() if found[t].head}
+        body = {
+            t: 1.5 * w * idf(skills, found[t].body) for t, w in weights.items() if found[t].body
+        }
         views.append(View(vector, head, body))
     return views
+
+
+def idf(skills: int, frequency: int) -> float:
+    return SmoothedBM25.idf_of(skills, frequency)
 
 
 def recalls(index: PostgresIndex, url: str, views: Sequence[View]) -> dict[str, float]:

@@ -101,7 +101,7 @@ def test_the_lexical_leg_keeps_to_the_setting(reader: str, postgres_schema: str)
     with psycopg.connect(reader) as connection:
         query = (
             f"select count(*) from {postgres_schema}.lexical((select array_agg(term) from"
-            f" {postgres_schema}.term_count), null, (select '{{1:0}}/536870912'::sparsevec), 9, null,"
+            f" {postgres_schema}.term_count), null, null, (select '{{1:0}}/536870912'::sparsevec), 9, null,"
             " null, null, null, null)"
         )
         assert connection.execute(query).fetchone() == (0,)

@@ -134,9 +134,10 @@ class PostgresIndex:
     def candidates(self, query: IndexQuery) -> Legs:
         """See `SkillIndex.candidates`: one SQL statement.
 
-        Those worth most first, a term is looked for as long as it and those before it are held by
-        no more skills than ``query.postings``, or those before it by fewer than ``query.depth``. Where
-        the vector index gives fewer than the depth, a second statement compares all vectors.
+        Terms that are worth most to a skill that holds them come first. A term is looked for as long
+        as it and those before it are held by no more skills than ``query.postings``, or those before
+        it by fewer than ``query.depth``. Where the vector index gives fewer than the depth, a second
+        statement compares all vectors.
         """
         return self._connections.read(
             query.tenants,

@@ -164,7 +164,7 @@ create index lexicon_by_term on {s}.lexicon using gin (terms) with (fastupdate =
 
 _FUNCTIONS = """
 create function {s}.lexical(
-    asked bigint[], worth real[], query {e}.sparsevec, depth integer, postings bigint,
+    asked bigint[], in_head real[], in_body real[], query {e}.sparsevec, depth integer, postings bigint,
     wanted_tags text[], wanted_categories text[], wanted_sources text[], wanted_trusts text[]
 ) returns setof bigint
 language plpgsql stable security definer rows 100
@@ -177,9 +177,10 @@ declare
     chosen integer[];
 begin
     select array_agg(slot) into chosen from (
-        select slots, held, sum(held) over (order by most desc, held, term) as upto from (
-            select t.term, max(a.worth) as most, sum(t.either) as held, array_agg(t.slot) as slots
-            from unnest(asked, worth) a (term, worth)
+        select slots, held, sum(held) over (order by worth desc, held, term) as upto from (
+            select t.term, sum(t.either) as held, array_agg(t.slot) as slots,
+                   sum(a.head * t.head + a.body * t.body) / sum(t.either) as worth
+            from unnest(asked, in_head, in_body) a (term, head, body)
             join {s}.term_count t on t.term = a.term and t.tenant = any(tenants)
             group by t.term
         ) counts

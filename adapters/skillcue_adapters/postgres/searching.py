@@ -172,7 +172,8 @@ class _Search:
                 values[f"vector{n}"] = Vector(view.vector)
             terms = {**view.head, **view.body}
             values[f"terms{n}"] = [term_hash(term) for term in terms]
-            values[f"worth{n}"] = [view.head.get(t, 0.0) + view.body.get(t, 0.0) for t in terms]
+            values[f"head{n}"] = [view.head.get(term, 0.0) for term in terms]
+            values[f"body{n}"] = [view.body.get(term, 0.0) for term in terms]
             values[f"sparse{n}"] = SparseVector(sparse_query(view.head, view.body))
         return values
 
@@ -181,7 +182,8 @@ def _lexical(n: int, view: View) -> str:
     if not view.head and not view.body:
         return ""
     return f"""select no, place from {{s}}.lexical(
-        %(terms{n})s::bigint[], %(worth{n})s::real[], %(sparse{n})s, %(depth)s::integer, %(postings)s::bigint,
+        %(terms{n})s::bigint[], %(head{n})s::real[], %(body{n})s::real[], %(sparse{n})s,
+        %(depth)s::integer, %(postings)s::bigint,
         %(tags)s::text[], %(categories)s::text[], %(sources)s::text[], %(trusts)s::text[]
     ) with ordinality as hits (no, place)"""
 
