@@ -241,6 +241,22 @@ def test_vectors_of_any_length_that_can_be_indexed(postgres_url: str, postgres_s
     index.close()
 
 
+def test_an_emptied_index_takes_another_encoder_beside_an_older_transaction(
+    postgres_url: str, postgres_schema: str
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    short = replace(make_indexed("short"), vector=np.full(8, 0.1, dtype=np.float32))
+    index.apply([short], tenant="a", encoder="short")
+    with psycopg.connect(postgres_url) as older:
+        older.execute("set transaction isolation level repeatable read")
+        older.execute("select count(*) from pg_class")  # what is deleted from now on stays for it
+        index.apply([], [short.skill.id], tenant="a", encoder="short")
+        long = replace(make_indexed("long"), vector=np.full(16, 0.1, dtype=np.float32))
+        index.apply([long], tenant="a", encoder="long")
+    assert ids(index, IndexQuery((View(long.vector),), 5, ("a",))) == [long.skill.id]
+    index.close()
+
+
 def test_a_query_of_another_length_is_a_mistake(approximate: PostgresIndex) -> None:
     with pytest.raises(ConfigurationError, match="encoder"):
         approximate.candidates(IndexQuery((View(array("f", [1.0, 0.0])),), 5, ("a",)))

@@ -159,6 +159,8 @@ class _Writer:
                 "Use the encoder it was published with, or publish into another schema.",
             )
         self._run("drop index if exists {s}.skill_by_vector")
+        # Deleted rows that an older transaction may still see would be indexed, and are too long.
+        self._run("truncate {s}.skill cascade")
         self._run("delete from {s}.encoder")
         self._run(
             "insert into {s}.encoder (encoder, dim, k1, b) values (%s, %s, %s, %s)",
