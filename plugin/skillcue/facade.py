@@ -256,7 +256,11 @@ class SkillCue:
         seen = replace(self.push, load_tokens=0) if shadow else self.push
         self._advisor = Advisor(self, seen, "skill_load", shadow=shadow)
         if wait:
-            self.wait_ready()
+            try:
+                self.wait_ready()
+            except BaseException:  # nobody holds what would have to be closed
+                self.close()
+                raise
 
     # pull
 
@@ -408,10 +412,9 @@ class SkillCue:
             raise ConfigurationError(
                 "next_skills is off.", 'Pass next_skills=True and events="events.db" to SkillCue.'
             )
-        snapshot = self.snapshot()
-        scope = self.scope(run_context or {}, snapshot)
-        skill = snapshot.resolve(name, scope)
         context = run_context or {}
+        snapshot, scope = self.seen(context)
+        skill = snapshot.resolve(name, scope)
         return self._successors.suggest(skill, snapshot, scope, context, messages, load_tool)
 
     @property

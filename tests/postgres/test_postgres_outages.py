@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -189,6 +190,54 @@ def test_a_server_that_does_not_answer_in_time_is_said(server: PostgresServer) -
             index.candidates(ASKED)
     assert len(index.candidates(ASKED).candidates) == 1
     index.close()
+
+
+def test_a_server_that_hangs_is_not_waited_for(server: PostgresServer) -> None:
+    """Its kernel still answers, so neither a limit of the server nor keepalives end it."""
+    index = PostgresIndex(server.url, wait_s=2.0, read_s=0.5)
+    index.apply([ITEM], tenant="a", encoder=ENCODER)
+    assert index.candidates(ASKED).candidates
+    server.signal(signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        for _ in range(2):
+            with pytest.raises(IndexUnavailableError):
+                index.candidates(ASKED)
+        assert time.monotonic() - began < WAIT_S
+    finally:
+        server.signal(signal.SIGCONT)
+    eventually(lambda: answers(index))
+    index.close()
+
+
+def answers(index: PostgresIndex) -> bool:
+    try:
+        return bool(index.candidates(ASKED).candidates)
+    except IndexUnavailableError:
+        return False
+
+
+def test_a_right_that_is_taken_away_is_an_outage_to_who_reads(server: PostgresServer) -> None:
+    owner = PostgresIndex(server.url)
+    owner.apply([ITEM], tenant="a", encoder=ENCODER)
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("drop role if exists agent")
+        connection.execute("create role agent login")
+        owner.grant("agent")
+        index = PostgresIndex(server.url_of("postgres", "agent"))
+        assert index.candidates(ASKED).candidates
+        connection.execute("revoke all on all tables in schema skillcue from agent")
+        with pytest.raises(IndexUnavailableError, match="may not"):
+            index.candidates(ASKED)
+        late = PostgresIndex(server.url_of("postgres", "agent"))
+        with pytest.raises(ConfigurationError, match="may not"):
+            late.candidates(ASKED)
+        late.close()
+        index.close()
+        owner.close()
+        connection.execute("drop schema skillcue cascade")
+        connection.execute("drop owned by agent")
+        connection.execute("drop role agent")
 
 
 def test_a_replica_that_only_reads_is_said(server: PostgresServer, index: PostgresIndex) -> None:

@@ -107,6 +107,12 @@ class PostgresServer:
         """Stop it; clients notice."""
         self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
 
+    def signal(self, number: int) -> None:
+        """Send a signal to all its processes, such as one that makes them hang."""
+        first = self.pid
+        for process in (first, *_children(first)):
+            os.kill(process, number)
+
     def kill(self) -> None:
         """End all its processes with SIGKILL, and wait until they are gone."""
         first = self.pid

@@ -30,11 +30,15 @@ from skillcue_adapters.postgres.migrations import (
 )
 from skillcue_adapters.postgres.records import check_tenant
 from skillcue_adapters.postgres.vectors import register_types
+from skillcue_adapters.postgres.watchdog import watched
 from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 
 __all__ = ["Connections", "Limits"]
 
 T = TypeVar("T")
+
+GRACE_S = 2.0
+"""A server has so much longer than a read may take before its connection is ended, seconds."""
 
 CLOSE_S = 2.0
 """How long the threads of a pool are waited for, seconds."""
@@ -88,6 +92,7 @@ class Connections:
         self._pool: ConnectionPool[Connection] | None = None
         self._names: Names | None = None
         self._closed = False
+        self._was_read = False
         _all.add(self)
 
     def read(
@@ -110,14 +115,16 @@ class Connections:
             ConfigurationError: It has no tables, or does not let this user read them.
         """
         every = {**_settings(tenants, self._limits.read_s), **(settings or {})}
-        with self._explained():
+        with self._explained(self._was_read):
             try:
-                return self._within(every, work)
+                found = self._within(every, work)
             except _LOST as error:
                 if isinstance(error, errors.QueryCanceled | PoolTimeout):
                     raise
                 log.info("once more, for %s: %s", self.location, self._told(error))
-                return self._within(every, work)
+                found = self._within(every, work)
+            self._was_read = True
+            return found
 
     def write(self, tenant: str, work: Callable[[Connection, Names], T]) -> T:
         """The result of `work` in a transaction that sees and may change `tenant`; never repeated.
@@ -173,7 +180,7 @@ class Connections:
         # those before it did.
         reads = isolation is psycopg.IsolationLevel.REPEATABLE_READ
         try:
-            with pool.connection() as connection:
+            with pool.connection() as connection, self._watched(connection, reads):
                 connection.isolation_level = isolation
                 # Begin, settings and the first statement travel together.
                 together = connection.pipeline() if reads else contextlib.nullcontext()
@@ -188,6 +195,21 @@ class Connections:
             if not isinstance(error, errors.QueryCanceled):
                 self._discard(pool)
             raise
+
+    @contextlib.contextmanager
+    def _watched(self, connection: Connection, reads: bool) -> Iterator[None]:
+        """Within it a server that hangs is as one that says it took too long."""
+        if not reads:  # a change may be of many statements, and none is repeated
+            yield
+            return
+        with watched(connection, self._limits.read_s + GRACE_S) as watch:
+            try:
+                yield
+            except _LOST as error:
+                if not watch.expired:
+                    raise
+                self._discard(self._pool)
+                raise errors.QueryCanceled("no answer") from error
 
     def _opened(self) -> tuple[ConnectionPool[Connection], Names]:
         with self._lock:
@@ -212,7 +234,7 @@ class Connections:
 
     def _checked(self) -> Names:
         """Names to use, once the tables are there."""
-        with self.connect() as connection:
+        with self.connect() as connection, self._watched(connection, True):
             names = extension_names(connection, self.schema)
             version = schema_version(connection, self.schema)
             if names is not None and version == len(MIGRATIONS):
@@ -233,7 +255,14 @@ class Connections:
             pool.close(CLOSE_S)
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, was_read: bool = False) -> Iterator[None]:
+        """Within it errors of the database become those of skillcue.
+
+        Args:
+            was_read: What was allowed before and is no more is an outage to whoever reads, and no
+                mistake of the set-up that would end the agent's turn.
+        """
+        mistake = IndexUnavailableError if was_read else ConfigurationError
         try:
             yield
         except PoolTimeout as error:
@@ -248,13 +277,14 @@ class Connections:
                 "Look for load or locks on the server, or allow more time (read_s, write_s).",
             ) from error
         except errors.InsufficientPrivilege as error:
-            raise ConfigurationError(
+            raise mistake(
                 f"The user at {self.location} may not do that: {self._told(error)}.",
-                "Let the owner of the tables migrate and grant: PostgresIndex(url).grant(role)."
-                " Only the owner can change skills.",
+                "To make the tables a user needs the extension vector and the right to create in the"
+                " database; to change skills it must own them; to read, the owner grants it:"
+                " PostgresIndex(url).grant(role). A wrong schema looks the same.",
             ) from error
         except _GONE as error:
-            raise ConfigurationError(
+            raise mistake(
                 f"The tables in schema {self.schema!r} at {self.location} are gone:"
                 f" {self._told(error)}.",
                 "Run PostgresIndex(url).migrate() as their owner, and publish again.",

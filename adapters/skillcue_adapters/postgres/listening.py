@@ -69,13 +69,13 @@ class Listener:
 
     def _listen(self, woken: socket.socket) -> None:
         wait = RETRY_S[0]
-        first = True
+        first, told = True, False
         while not self._over():
             try:
                 with self._connections.connect() as connection:
                     connection.execute(f"listen {quoted(self._connections.schema)}")
                     self._listening.set()
-                    wait = RETRY_S[0]
+                    wait, told = RETRY_S[0], False
                     if not first:
                         self._tell("")
                     first = False
@@ -84,11 +84,13 @@ class Listener:
                 if self._over():
                     return
                 first = False
-                log.warning(
+                log.log(
+                    logging.DEBUG if told else logging.WARNING,
                     "no news of %s for now: %s",
                     self._connections.location,
                     next(iter(str(error).splitlines()), type(error).__name__),
                 )
+                told = True
                 select.select([woken], [], [], wait)
                 wait = min(2 * wait, RETRY_S[1])
 
