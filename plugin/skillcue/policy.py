@@ -55,6 +55,9 @@ def combined_scope(
     if not answers:
         return None
     checked = [(name, scope if _is_scope(scope) else _NOTHING) for name, scope in answers]
+    for (name, answer), (_, scope) in zip(answers, checked, strict=True):
+        if answer is not scope:
+            log.warning("policy %s gave no usable Scope, so everything is hidden: %r", name, answer)
     key = checked[0][1].key
     policies = [impl.plugin_name for impl in plugins.hook.skillcue_filter_skills.get_hookimpls()]
     if len(policies) > 1:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from support.conversations import PHRASES, write_garden
 from support.indexes import over, put
@@ -234,3 +236,24 @@ def test_over_an_open_index_of_the_user(address, garden):
         assert cue.lookup(TOMATO).hits[0].skill.name == NAME
     assert index.revision(("acme",))  # still open
     index.close()
+
+
+def test_a_start_that_fails_leaves_nothing_behind(server):
+    server.stop()
+    before = {thread.name for thread in threading.enumerate()}
+    for _ in range(3):
+        with pytest.raises(IndexUnavailableError):
+            SkillCue(server.url, mode="bm25", wait=True)
+    end = time.monotonic() + WAIT_S
+    while {t.name for t in threading.enumerate() if "listen" in t.name} - before:
+        assert time.monotonic() < end, "a listener goes on"
+        time.sleep(0.05)
+
+
+def test_a_dry_run_makes_no_tables(server, garden):
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("drop schema if exists skillcue cascade")
+        with pytest.raises(ConfigurationError, match="have version"):
+            publish(garden, server.url, dry_run=True)
+        query = "select count(*) from pg_tables where schemaname = 'skillcue'"
+        assert connection.execute(query).fetchone() == (0,)

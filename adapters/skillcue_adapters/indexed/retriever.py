@@ -32,10 +32,6 @@ MOST_CANDIDATES = 50_000
 policy is one about tenants."""
 
 
-MOVED = "the index has changed meanwhile"
-"""`Ranking.degraded` of an answer that is of another revision than the generation it is asked of."""
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One query, ready to ask an index for candidates.
@@ -161,9 +157,7 @@ class IndexedRetriever(ABC):
         total = found.count
         if asked.every and not restricted:
             total = max(total, self.facts.statistics.skills)
-        # An edit since, or a replica that lags: under this generation it must not be kept.
-        moved = None if legs.revision == self.generation else MOVED
-        return self._ranking(found.hits(query), started, total, moved)
+        return self._ranking(found.hits(query), started, total)
 
     def _by_name(self, asked: Asked, ids: frozenset[str]) -> Asked:
         """`asked` with the skills of some ids among the candidates, wherever they rank."""

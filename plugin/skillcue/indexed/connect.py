@@ -76,10 +76,14 @@ class Connected:
     owned: bool
 
 
-def connect(spec: Any) -> Connected:
+def connect(spec: Any, *, makes_tables: bool = True) -> Connected:
     """The index that `spec` stands for: an `Indexed`, a `SkillIndex`, or the address of a server.
 
     Nothing is asked of a server yet.
+
+    Args:
+        spec: What the user passed.
+        makes_tables: A server without tables gets them when it is first asked.
 
     Raises:
         ConfigurationError: The address cannot be used.
@@ -89,7 +93,7 @@ def connect(spec: Any) -> Connected:
         return Connected(spec, owned=False)
     if is_index(spec):
         return Connected(Indexed(spec, label=type(spec).__name__), owned=False)
-    return Connected(_opened(str(spec)), owned=True)
+    return Connected(_opened(str(spec), makes_tables), owned=True)
 
 
 def named_index(sources: Any) -> Any:
@@ -167,7 +171,7 @@ def _is_one(source: Any) -> bool:
     return isinstance(source, Indexed) or is_index(source)
 
 
-def _opened(address: str) -> Indexed:
+def _opened(address: str, makes_tables: bool) -> Indexed:
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise ConfigurationError(
@@ -182,9 +186,8 @@ def _opened(address: str) -> Indexed:
     place = match["rest"].rpartition("@")[2]
     target = f"postgresql://{match['rest']}" + (f"?{'&'.join(others)}" if others else "")
     schema = schemas[0] if schemas else "skillcue"
-    return Indexed(
-        PostgresIndex(target, schema=schema), tuple(tenants) or ("",), f"postgresql://{place}"
-    )
+    index = PostgresIndex(target, schema=schema, auto_migrate=makes_tables)
+    return Indexed(index, tuple(tenants) or ("",), f"postgresql://{place}")
 
 
 def _parameters(query: str) -> tuple[list[str], list[str], list[str]]:

@@ -132,7 +132,7 @@ def publish(
     """
     from skillcue.facade import SkillCue  # which imports this package
 
-    connected = connect(index)
+    connected = connect(index, makes_tables=not dry_run)
     try:
         with SkillCue(
             sources, encoder=encoder, **{"cache": False, "recheck": "manual", **options}

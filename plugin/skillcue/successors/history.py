@@ -60,12 +60,13 @@ def read_history(path: Path, loads: int) -> tuple[Happening, ...]:
     """
     with closing(open_events(path)) as db:
         oldest = db.execute(
-            f"SELECT at FROM events WHERE {_SKILL_READ} ORDER BY at DESC LIMIT 1 OFFSET ?",
+            f"SELECT at FROM events WHERE {_SKILL_READ} AND typeof(at) IN ('real', 'integer') "
+            "ORDER BY at DESC LIMIT 1 OFFSET ?",
             (loads - 1,),
         ).fetchone()
         rows = db.execute(
             "SELECT at, kind, session, turn, decision, coalesce(shadow, 0), file, page, skills "
-            "FROM events WHERE at >= ? ORDER BY at, id",
+            "FROM events WHERE at >= ? AND typeof(at) IN ('real', 'integer') ORDER BY at, id",
             oldest or (0.0,),
         ).fetchall()
     sessions = session_of_turn((row[2] or "", row[3] or "") for row in rows)
@@ -73,18 +74,32 @@ def read_history(path: Path, loads: int) -> tuple[Happening, ...]:
         Happening(at, kind, thread, turn or "", skills)
         for at, name, session, turn, decision, shadow, file, page, listed in rows
         if (thread := session or sessions.get(turn or "", "") or turn or "")
-        for kind, skills in _told(name, decision, bool(shadow), file, page, listed)
+        for kind, skills in _told(name, decision, bool(shadow), file, page, _ids(listed))
     )
 
 
+def _ids(listed: object) -> tuple[str, ...]:
+    """The ids of one row; none where it is damaged, which is no reason to learn nothing."""
+    try:
+        ids = json.loads(listed) if isinstance(listed, str) else []
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(map(str, ids)) if isinstance(ids, list) else ()
+
+
 def _told(
-    name: str, decision: str | None, shadow: bool, file: str | None, page: int | None, listed: str
+    name: str,
+    decision: str | None,
+    shadow: bool,
+    file: str | None,
+    page: int | None,
+    skills: tuple[str, ...],
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     if name == "load" and (file or (page or 1) != 1):
         return
-    skills = tuple(map(str, json.loads(listed)))
     if name in ("load", NEXT):
-        yield name, skills
+        if skills:
+            yield name, skills
     elif name == "turn" and not skills:  # silence is no result of a search
         yield "silent", ()
     elif name in ("lookup", "turn"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,8 @@ from typing import Any
 from skillcue.telemetry.store import COLUMNS, SCHEMA
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.language import Usage
+
+log = logging.getLogger("skillcue.telemetry")
 
 __all__ = ["Event", "holds_events", "open_events", "read_events", "session_of_turn"]
 
@@ -126,7 +129,12 @@ def _events(path: Path, since: float) -> Iterator[Event]:
     with closing(open_events(path)) as db:
         query = f"SELECT {', '.join(COLUMNS)} FROM events WHERE at >= ? ORDER BY at, id"
         for row in db.execute(query, (since,)):
-            yield _event(dict(zip(COLUMNS, row, strict=True)))
+            try:
+                event = _event(dict(zip(COLUMNS, row, strict=True)))
+            except (ValueError, TypeError, RecursionError):  # one damaged row is not the whole file
+                log.warning("an event of %s is damaged and left out", path)
+                continue
+            yield event
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -148,7 +156,7 @@ def _event(row: dict[str, Any]) -> Event:
         shadow=bool(row["shadow"]),
         page=int(row["page"] or 1),
         cost=_cost(row),
-        elapsed_ms=float(row["elapsed_ms"]),
+        elapsed_ms=float(row["elapsed_ms"] or 0.0),
     )
 
 

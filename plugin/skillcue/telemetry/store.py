@@ -119,11 +119,14 @@ class EventStore:
         self._db.close()
 
     def _prepare(self) -> None:
+        version = self._number("PRAGMA user_version")
+        if version != SCHEMA and self._number("SELECT count(*) FROM sqlite_master"):
+            raise sqlite3.DatabaseError(f"schema {version} is not {SCHEMA}")  # nothing is changed
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")  # enough for WAL: no damage, at most a loss
         self._db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         with _transaction(self._db):
-            version = self._number("PRAGMA user_version")
+            version = self._number("PRAGMA user_version")  # another process may have made it
             if version == 0 and self._number("SELECT count(*) FROM sqlite_master") == 0:
                 for statement in _CREATE.split(";"):
                     self._db.execute(statement)
