@@ -19,7 +19,7 @@ from skillcue_adapters.settings import choice, number
 from skillcue_hooks.contracts import Query
 from skillcue_hooks.protocols import Encoder
 
-__all__ = ["Ground", "SkillSightScoring", "SkillSightSettings", "Words"]
+__all__ = ["Ground", "Similar", "SkillSightScoring", "SkillSightSettings", "Words"]
 
 STATIC_SHARE = 0.5
 """What is left of `semantic_weight` for averaged token vectors, which mostly repeat what the

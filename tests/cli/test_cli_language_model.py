@@ -219,7 +219,7 @@ COMMON = {
         "eval",
         "serve",
     },
-    "--skills": {*commands()} - {"plugins"},
+    "--skills": {*commands()} - {"plugins", "publish"},
     "--json": {*commands()} - {"serve"},
     "--traceback": {*commands()},
 }
@@ -242,7 +242,9 @@ def test_examples_of_help_can_be_parsed(name):
     parser = commands()[name]
     assert parser.epilog is not None
     examples = [
-        line.strip() for line in parser.epilog.splitlines() if line.startswith("  skillcue ")
+        line.strip()
+        for line in parser.epilog.splitlines()
+        if line.startswith(f"  skillcue {name} ")
     ]
     assert examples
     for example in examples:

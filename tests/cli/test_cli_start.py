@@ -31,6 +31,7 @@ COMMANDS = (
     "augment",
     "export-pairs",
     "lock",
+    "publish",
     "serve",
     "plugins",
 )

@@ -80,7 +80,7 @@ def test_a_setting_like_none_lists_them_all(garden):
             "hg+https://example.org/skills",
             r"No source opens hg\+https://.*git\+https://.*sqlite:///",
         ),
-        ("postgres://me:secret@db/x", r"No source opens postgres:// \(postgres://db/x\)"),
+        ("mysql://me:secret@db/x", r"No source opens mysql:// \(mysql://db/x\)"),
         ("s3://bucket/skills.zip", "No source opens s3://.*DatabaseSource"),
     ],
     ids=steady,

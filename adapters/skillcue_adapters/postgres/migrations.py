@@ -25,6 +25,7 @@ __all__ = [
     "Names",
     "extension_names",
     "migrate",
+    "quoted",
     "schema_version",
 ]
 
