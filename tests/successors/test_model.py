@@ -16,7 +16,7 @@ from support.next_histories import Chain, Writer
 from skillcue import SkillCue
 from skillcue.successors import NextSettings, model
 from skillcue.successors.model import Learned, NextModel, fit
-from skillcue.telemetry.reading import holds_events
+from skillcue.telemetry.reading import holds_events, read_events
 
 SETTINGS = NextSettings(control=0)
 WAIT_S = 30.0
@@ -208,3 +208,32 @@ def test_closed_it_learns_no_more(events, skills, looking_often):
     assert names(cue.next_skills("extract")) == ["reconcile"]
     assert not any(thread.name == "skillcue-next" for thread in threading.enumerate())
     cue.close()
+
+
+# a file that is not as it should be
+
+
+def test_damaged_rows_are_left_out(events):
+    whole = fit(events, SETTINGS, known)
+    insert = (
+        "INSERT INTO events (at, kind, session, skills, elapsed_ms) VALUES (?, 'load', 's', ?, 1)"
+    )
+    with closing(sqlite3.connect(events)) as db:
+        for at, listed in (("text", '["x"]'), (1.0, "[" * 100_000), (2.0, "{}"), (3.0, "no json")):
+            db.execute(insert, (at, listed))
+        db.commit()
+    assert fit(events, SETTINGS, known).evidence == whole.evidence != {}
+    stored = read_events(events)
+    assert len(stored) > 100 and all(isinstance(event.at, float) for event in stored)
+
+
+def test_a_file_of_somebody_else_is_left_as_it_is(tmp_path, skills, caplog):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE theirs (x)")
+        db.commit()
+    before = path.read_bytes()
+    with SkillCue(skills, mode="bm25", events=path) as cue:
+        cue.lookup("extract")
+    assert path.read_bytes() == before
+    assert "schema 0 is not" in caplog.text
