@@ -316,3 +316,17 @@ def test_tenants_that_cannot_be_stored_are_a_mistake(
 def test_settings_that_cannot_be_used_are_a_mistake(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         PostgresIndex("postgresql://127.0.0.1/x", **wrong)  # type: ignore[arg-type]
+
+
+def test_the_planner_knows_of_a_tenant_that_has_grown(
+    postgres_url: str, postgres_schema: str
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    items = [make_indexed(f"skill{number}", f"Do {number}.") for number in range(600)]
+    query = f"select reltuples from pg_class where oid = '{postgres_schema}.skill'::regclass"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        index.apply(items[:10], tenant="a", encoder=ENCODER.fingerprint)
+        assert connection.execute(query).fetchone() == (-1.0,)  # nobody has counted
+        index.apply(items, tenant="a", encoder=ENCODER.fingerprint)
+        assert connection.execute(query).fetchone() == (600.0,)
+    index.close()

@@ -36,6 +36,9 @@ from skillcue_hooks.skill_index import IndexedSkill
 
 __all__ = ["Change", "apply_change"]
 
+LEAST_ESTIMATED = 250
+"""Below twice so many skills of a tenant the planner's estimates do not matter."""
+
 DRIFT = 0.05
 """Sparse vectors are made anew when the mean length of heads or bodies has moved by this share since
 they were made: until then scores by which candidates are found are off by less."""
@@ -130,6 +133,7 @@ def apply_change(connection: Connection, names: Names, change: Change) -> str:
     if changed or gone:
         rows = writer.rows(changed, digests, held)
         writer.replace(gone, rows)
+        writer.renew_estimates()
     return writer.revision()
 
 
@@ -229,6 +233,18 @@ class _Writer:
         tenant = self._change.tenant
         self._run("update {s}.library set revision = gen_random_uuid() where tenant = %s", [tenant])
         self._run("select pg_notify(%s, %s)", [self._names.channel, tenant])
+
+    def renew_estimates(self) -> None:
+        """Have the planner count again where a tenant has grown beyond what it knows.
+
+        With the estimates of a small table it compares all vectors one by one instead of asking
+        their index; the server itself counts only now and then.
+        """
+        query = """select l.skills, c.reltuples from {s}.library l, pg_class c
+            where l.tenant = %(tenant)s and c.oid = '{s}.skill'::regclass"""
+        [(skills, estimated)] = self._rows(query, {"tenant": self._change.tenant})
+        if skills > 2 * max(estimated, LEAST_ESTIMATED):
+            self._run("analyze {s}.skill (tenant, searchable, key, sort_name, name)")
 
     def revision(self) -> str:
         """The tenant's."""
