@@ -13,7 +13,7 @@ import pytest
 
 from skillcue_adapters.postgres import PostgresIndex
 from skillcue_adapters.postgres.migrations import MIGRATIONS
-from skillcue_hooks.errors import ConfigurationError
+from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 from skillcue_hooks.testing import FakeEncoder, make_indexed
 
 ENCODER = FakeEncoder().fingerprint
@@ -102,14 +102,14 @@ def test_without_auto_migrate_the_cure_is_named(postgres_url: str, postgres_sche
     index.close()
 
 
-def test_tables_that_vanish_are_a_mistake_not_a_crash(
+def test_tables_that_vanish_are_an_outage_to_who_has_read_them(
     postgres_url: str, postgres_schema: str
 ) -> None:
     index = PostgresIndex(postgres_url, schema=postgres_schema)
     index.revision(["a"])
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"drop schema {postgres_schema} cascade")
-    with pytest.raises(ConfigurationError, match="publish again"):
+    with pytest.raises(IndexUnavailableError, match="publish again"):
         index.revision(["a"])
     index.close()
 
