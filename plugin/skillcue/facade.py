@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import logging
 import os
 import threading
@@ -79,7 +80,7 @@ MODE_OVER_STORES = "hybrid"
 """The default mode with ``vectors=``: a store gives a list, not the vectors that others need."""
 
 LIST_PART = 1000
-"""Skills that `SkillCue.list` asks for at once."""
+"""Skills that `SkillCue.list` asks an index for at once."""
 
 log = logging.getLogger("skillcue")
 
@@ -425,12 +426,14 @@ class SkillCue:
     def list(self, *, run_context: Mapping[str, Any] | None = None) -> tuple[Skill, ...]:
         """All searchable skills, by name and id."""
         snapshot, scope = self.seen(run_context or {})
+        in_memory = snapshot.library.index is None
+        count = max(len(snapshot.library.skills), 1) if in_memory else LIST_PART
         skills: list[Skill] = []
         more, start = True, 0
         while more:
-            part = snapshot.listing(scope, start, LIST_PART)
+            part = snapshot.listing(scope, start, count)
             skills += part.skills
-            start, more = start + LIST_PART, part.more
+            start, more = start + count, part.more
         return tuple(skills)
 
     def tools(self, prefix: str = "") -> PullTools:
@@ -662,7 +665,7 @@ class SkillCue:
         scope = combined_scope(self.plugins, run_context, snapshot.library)
         if snapshot.library.index is not None:
             return self._scopes.over_index(scope, snapshot.generation, snapshot.get)
-        asked = (*snapshot.skills, *snapshot.copies)
+        asked = itertools.chain(snapshot.skills, snapshot.copies)
         return self._scopes.settle(scope, asked, snapshot.generation)
 
     def seen(self, run_context: Mapping[str, Any]) -> tuple[Snapshot, Scope | None]:
@@ -683,6 +686,8 @@ class SkillCue:
 
     def choose_mode(self, turn: Turn, snapshot: Snapshot) -> str:
         """The mode of a turn for which nobody named one: a plugin's choice, else the default."""
+        if not self.plugins.hook.skillcue_select_mode.get_hookimpls():
+            return self.default_mode  # an index need not count its skills for nobody
         chosen = self.plugins.first(
             "skillcue_select_mode",
             turn=turn,
