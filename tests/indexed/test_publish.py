@@ -63,6 +63,17 @@ def test_an_edit_costs_one_skill_and_a_file_beside_it_counts(garden, index):
     assert over(index).load(NAME, "notes.txt").text == "other"
 
 
+def test_what_an_author_wrote_into_metadata_stays(tmp_path, index):
+    path = tmp_path / "dated" / "SKILL.md"
+    path.parent.mkdir()
+    header = "name: dated\ndescription: About dates.\nmetadata:\n  published: 2020-01-01\n"
+    path.write_text(f"---\n{header}---\n\nBody.\n", "utf-8")
+    put(tmp_path, index)
+    folder = SkillCue(tmp_path, mode="bm25").load("dated").skill.metadata
+    shared = over(index).load("dated").skill.metadata
+    assert folder and {key: shared.get(key) for key in folder} == folder
+
+
 def test_what_no_source_holds_is_deleted_unless_it_is_kept(garden, index):
     put(garden, index, "acme")
     put(garden, index, "other")

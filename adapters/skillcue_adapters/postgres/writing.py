@@ -128,10 +128,10 @@ def apply_change(connection: Connection, names: Names, change: Change) -> str:
     writer.lock_library()
     held = writer.held()
     digests = {i: digest_of(item) for i, item in change.upserts.items()}
-    changed = [i for i, d in digests.items() if i not in held or held[i].digest != d]
-    gone = [held[i] for i in held if i in change.deletes or i in set(changed)]
+    changed = {i: None for i, d in digests.items() if i not in held or held[i].digest != d}
+    gone = [row for i, row in held.items() if i in change.deletes or i in changed]
     if changed or gone:
-        rows = writer.rows(changed, digests, held)
+        rows = writer.rows(list(changed), digests, held)
         writer.replace(gone, rows)
         writer.renew_estimates()
     return writer.revision()

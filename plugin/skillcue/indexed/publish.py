@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIGEST_KEY", "PublishReport", "Published", "publish", "publish_library"]
 
-DIGEST_KEY = "published"
+DIGEST_KEY = "skillcue-digest"
 """Metadata key of the digest of everything that was stored of a skill."""
 BATCH_SKILLS = 256
 """Most skills that are encoded and stored at once."""
