@@ -48,7 +48,7 @@ def measure(q: float, p: float, skills: int, conversations: int, folder: Path) -
     path = folder / f"{q:.3f}-{p:.3f}-{conversations}.db"
     write_chains(path, chains, conversations, seed=conversations)
     began = time.perf_counter()
-    learned = fit(path, NextSettings(), lambda _id: True)
+    learned = fit(path, NextSettings(), frozenset)
     took = time.perf_counter() - began
     rng = random.Random(1)
     suggested = right = found = steps = 0

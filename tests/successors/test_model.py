@@ -22,8 +22,8 @@ SETTINGS = NextSettings(control=0)
 WAIT_S = 30.0
 
 
-def known(_id):
-    return True
+def known(ids):
+    return frozenset(ids)
 
 
 def names(found):

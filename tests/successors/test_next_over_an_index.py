@@ -10,6 +10,7 @@ import pytest
 from skillcue import SkillCue
 from skillcue.indexed import Indexed, publish
 from skillcue.successors import NextSettings
+from skillcue.successors.model import known_in
 from skillcue_adapters.indexed import MemoryIndex
 from skillcue_hooks import Scope, hookimpl
 from skillcue_hooks.errors import SkillNotFoundError
@@ -53,3 +54,16 @@ def test_a_skill_of_another_tenant_is_not_suggested(cue):
 def test_nothing_comes_next_to_who_sees_nothing(cue):
     with pytest.raises(SkillNotFoundError):
         cue.next_skills("alpha", run_context={"tenants": ()})
+
+
+def test_an_index_is_asked_once_about_a_whole_history(cue, monkeypatch):
+    index = cue.snapshot().library.index
+    asked = []
+    real = index.fetch
+    monkeypatch.setattr(
+        index, "fetch", lambda ids, tenants: asked.append(ids) or real(ids, tenants)
+    )
+    known = known_in(cue.snapshot())
+    ids = [f"gone-{number}" for number in range(2000)]
+    assert known([*ids, "alpha@one/alpha"]) == {"alpha@one/alpha"}
+    assert len(asked) == 1

@@ -25,7 +25,7 @@ def chains(number, q, p, **more):
 
 def suggested(path, settings=SETTINGS):
     """(after, then) by name of what would be suggested."""
-    learned = fit(path, settings, lambda _id: True)
+    learned = fit(path, settings, frozenset)
     return {
         (item.after.partition("@")[0], item.then.partition("@")[0])
         for several in learned.evidence.values()

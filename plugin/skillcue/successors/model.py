@@ -6,7 +6,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,13 +56,17 @@ class Learned:
         return [item for item in self.evidence.get(skill_id, ()) if item.why == "better"]
 
 
-def fit(path: Path, settings: NextSettings, is_known: Callable[[str], bool]) -> Learned:
+Known = Callable[[Collection[str]], frozenset[str]]
+"""Gives those of some ids that the library has a skill with."""
+
+
+def fit(path: Path, settings: NextSettings, known_of: Known) -> Learned:
     """Learn from the events of a file; nothing where there is no file yet.
 
     Args:
         path: The events.
         settings: What it takes to be suggested.
-        is_known: Whether the library has a skill with that id.
+        known_of: Says which skills the library has.
 
     Raises:
         sqlite3.Error: The file cannot be read.
@@ -73,20 +77,24 @@ def fit(path: Path, settings: NextSettings, is_known: Callable[[str], bool]) -> 
     newest, _ = newest_event(path)
     history = read_history(path, settings.history)
     read = [happening.skills[0] for happening in history if happening.kind == "load"]
-    known = frozenset(skill_id for skill_id in set(read) if is_known(skill_id))
+    known = known_of(frozenset(read))
     steps = find_steps(history, settings, known.__contains__)
     evidence = evaluate(steps, settings)
     return Learned(evidence, newest, len(read), known, frozenset(read) - known)
 
 
-def known_in(snapshot: Snapshot) -> Callable[[str], bool]:
-    """Tells of ids whether the library has a skill with it; what was composed for a task is none."""
+def known_in(snapshot: Snapshot) -> Known:
+    """Tells which skills the library has, an index asked once; what was composed for a task is none."""
+    library = snapshot.library
 
-    def is_known(skill_id: str) -> bool:
-        skill = snapshot.get(skill_id)
-        return skill is not None and not skill.derived_from
+    def known_of(ids: Collection[str]) -> frozenset[str]:
+        if library.index is not None:
+            found = library.index.fetch(sorted(ids), library.tenants)
+        else:
+            found = {i: skill for i in ids if (skill := snapshot.get(i)) is not None}
+        return frozenset(i for i, skill in found.items() if not skill.derived_from)
 
-    return is_known
+    return known_of
 
 
 def is_control(session: str, share: float) -> bool:
@@ -121,6 +129,7 @@ class NextModel:
         self._thread: threading.Thread | None = None
         self._looked_at = 0.0
         self._closed = False
+        self._generation = ""  # of the library that was last compared with the history
         self._told = ""  # the last failure: it is tried again and again
 
     def learned(self) -> Learned:
@@ -137,9 +146,10 @@ class NextModel:
     def fit(self) -> Learned:
         """Fit now, if anything is new."""
         with self._fitting:
-            before, is_known = self._learned, known_in(self._snapshot())
-            if before is None or self._has_grown(before, is_known):
-                self._learned = fit(self._path, self._settings, is_known)
+            before, snapshot = self._learned, self._snapshot()
+            if before is None or self._has_grown(before, snapshot):
+                self._learned = fit(self._path, self._settings, known_in(snapshot))
+            self._generation = snapshot.generation
         return self._learned or Learned()
 
     def try_fit(self) -> None:
@@ -160,10 +170,12 @@ class NextModel:
         if thread is not None and thread is not threading.current_thread():
             thread.join(CLOSE_S)
 
-    def _has_grown(self, before: Learned, is_known: Callable[[str], bool]) -> bool:
+    def _has_grown(self, before: Learned, snapshot: Snapshot) -> bool:
         if not holds_events(self._path):
             return before.loads > 0
         new = newest_event(self._path, before.newest)[1]
         if new >= max(LEAST_NEW, GROWTH * before.loads):
             return True
-        return not all(map(is_known, before.known)) or any(map(is_known, before.unknown))
+        if snapshot.generation == self._generation:
+            return False
+        return known_in(snapshot)(before.known | before.unknown) != before.known
