@@ -21,6 +21,7 @@ from skillcue.cli import main
 from skillcue.indexed import publish
 from skillcue.indexed.connect import connect
 from skillcue_adapters.postgres import PostgresIndex
+from skillcue_adapters.postgres.connections import Connections
 from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 
 TOMATO = PHRASES[0]
@@ -257,3 +258,23 @@ def test_a_dry_run_makes_no_tables(server, garden):
             publish(garden, server.url, dry_run=True)
         query = "select count(*) from pg_tables where schemaname = 'skillcue'"
         assert connection.execute(query).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid", "skillsight"])
+def test_a_search_of_known_words_is_one_statement(address, garden, mode, monkeypatch):
+    publish(garden, f"{address}&tenant=acme", encoder="static")
+    with SkillCue(
+        f"{address}&tenant=acme", mode=mode, encoder="static", cache=False, wait=True
+    ) as cue:
+        cue.lookup("tomato plants and compost")
+        cue.lookup("compost")
+        reads = []
+        real = Connections.read
+
+        def counted(self, *arguments, **named):
+            reads.append(arguments)
+            return real(self, *arguments, **named)
+
+        monkeypatch.setattr(Connections, "read", counted)
+        assert cue.lookup("plants compost", k=3).hits
+        assert len(reads) == 1

@@ -56,6 +56,7 @@ class IndexFacts:
         self._sample: Sample | None = None
         self._thresholds: tuple[float, float] | None = None
         self._terms: OrderedDict[str, TermFrequency] = OrderedDict()
+        self._encoder = ""
 
     @property
     def statistics(self) -> IndexStatistics:
@@ -113,7 +114,8 @@ class IndexFacts:
         Raises:
             ConfigurationError: The index was filled with another encoder.
         """
-        held = self.index.encoder
+        held = self._encoder or self.index.encoder
+        self._encoder = held  # another one takes an empty index, which is another generation
         if held and held != encoder.fingerprint:
             raise ConfigurationError(
                 "The index holds vectors of another encoder than the one that encodes queries.",
