@@ -23,7 +23,7 @@ from skillcue.evaluation.echo import echo_rate
 from skillcue_adapters.augment.augmentation import Augmentation, augment_by_rules, quality
 from skillcue_adapters.document_vectors import open_vectors
 from skillcue_adapters.encoders import open_encoder
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_hooks.contracts import Library, Skill
 
 POOL = "189"
@@ -62,7 +62,7 @@ def main() -> None:
 
 def found_by(skills: list[Skill], args: argparse.Namespace) -> dict[tuple[str, str], Any]:
     """What `measure` gives for each mode and kind of query."""
-    encoder = open_encoder("minilm", _built_in_encoders())
+    encoder = open_encoder("minilm", built_in_encoders())
     options = argparse.Namespace(bodies="lexical", settings="{}", modes=MODES)
     library = Library(POOL, tuple(skills))
     built = build_modes(library, encoder, open_vectors(encoder, args.cache), options)

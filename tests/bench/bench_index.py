@@ -26,7 +26,7 @@ import data
 
 from skillcue_adapters import bm25, skillsight
 from skillcue_adapters.encoders import open_encoder
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 
 SIZES = "189,1000,5000,14000,34000,92000"
@@ -89,7 +89,7 @@ def measure(size: int, spec: str, folder: Path | None) -> dict[str, Any]:
     skills = sorted(
         (replace(skill, body="") for skill in bench.pool(size)), key=lambda skill: skill.id
     )
-    encoder = Timed(open_encoder(spec, _built_in_encoders()))
+    encoder = Timed(open_encoder(spec, built_in_encoders()))
     encoder.encode_queries(["load the model"])
     bench.market.clear()
     before = resident_mb()
@@ -154,7 +154,7 @@ def edits(
 
 def warm(size: int, spec: str, skills: list[Skill], cache: Path, text: str) -> dict[str, float]:
     """A second start over the same folder: the first answer, which is lexical, and the whole."""
-    encoder = Timed(open_encoder(spec, _built_in_encoders()))
+    encoder = Timed(open_encoder(spec, built_in_encoders()))
     made: dict[str, Any] = {}
     started = time.perf_counter()
     made.update(retriever(skills, encoder, cache, {}, "warm"))

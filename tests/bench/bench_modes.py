@@ -30,7 +30,7 @@ from skillcue_adapters import bm25, dense, hybrid, skillsight
 from skillcue_adapters.document_vectors import DocumentVectors, open_vectors
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.semantic_retriever import SemanticSettings
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_hooks.contracts import Library, Query, Skill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the rows there")
     parser.add_argument("--vs", type=Path, help="rows of another run to compare with")
     options = parser.parse_args()
-    encoder = open_encoder(options.encoder, _built_in_encoders())
+    encoder = open_encoder(options.encoder, built_in_encoders())
     vectors = open_vectors(encoder, options.cache)
     questions = load_questions(options.data, options.requests)
     rows: list[dict[str, Any]] = []

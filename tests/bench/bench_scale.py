@@ -6,7 +6,9 @@ Run: ``python tests/bench/bench_scale.py [--data FOLDER] [--size 34000] [--url U
 FOLDER is laid out as for ``bench_bm25.py``; without it skills are made up. Without a url a server
 is started in a temporary folder, and removed afterwards; with one, schema ``skillcue_bench`` of that
 database is made anew. Recall is measured against the same index asked without its short cuts:
-against all vectors, and against all postings.
+against all vectors, and against all postings. ``postings``: candidates with their facts, for a
+depth of 50; ``mode``: whole searches of a mode with its own settings, the encoding of the text
+included.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 import psycopg
 from data import load
+from scale_agreement import retrievers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -33,17 +36,21 @@ from support.postgres_server import PostgresServer
 
 from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.encoders import open_encoder
+from skillcue_adapters.indexed.bm25 import IndexedBm25Settings
 from skillcue_adapters.indexed.prepare import Unprepared, prepare
 from skillcue_adapters.postgres import PostgresIndex
 from skillcue_adapters.stages import built_in_encoders
 from skillcue_adapters.term_index import SmoothedBM25
+from skillcue_hooks.contracts import Library, Query
 from skillcue_hooks.skill_index import IndexQuery, Legs, View
 
 SCHEMA = "skillcue_bench"
 TENANT = "bench"
-DEPTH = 100
+DEPTH = 50
 BATCH = 1000
-BUDGETS = (1000, 3000, 10_000)
+BUDGETS = (1000, 3000, IndexedBm25Settings().postings)
+MODES = ("bm25", "dense", "hybrid", "skillsight")
+CLIENTS = (1, 4)
 TOP = 20
 
 
@@ -88,11 +95,12 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
         for name, views in queries.items():
             print(name, file=sys.stderr)
             report[name] = recalls(index, url, views)
-            for budget in (BUDGETS[1], None):
-                for clients in (1, 4):
-                    key = f"postings {budget}, {clients} clients"
-                    report[name][key] = latency(url, views, budget, clients, arguments.seconds)
-                    print(key, report[name][key], file=sys.stderr)
+            for budget in BUDGETS[1:]:
+                work = partial(ask, url, views, budget, arguments.seconds)
+                report[name] |= latencies(f"postings {budget}", work, arguments.seconds)
+        for mode in MODES:
+            work = partial(search, url, data.short, mode, arguments.encoder, arguments.seconds)
+            report["short"] |= latencies(f"mode {mode}", work, arguments.seconds)
         return report
     finally:
         index.close()
@@ -175,20 +183,24 @@ def shared(whole: Sequence[Legs], found: Sequence[Legs], leg: Callable[[Legs], l
     return statistics.mean(shares)
 
 
-def latency(
-    url: str, views: Sequence[View], budget: int | None, clients: int, seconds: float
-) -> dict[str, float]:
-    """Milliseconds of a query, of `clients` processes at a time, and queries a second of all."""
+def latencies(
+    name: str, work: Callable[[int], list[float]], seconds: float
+) -> dict[str, dict[str, float]]:
+    """Milliseconds of a query, of some processes at a time, and queries a second of all."""
+    found = {}
     context = multiprocessing.get_context("spawn")
-    with context.Pool(clients) as pool:
-        work = partial(ask, url, views, budget, seconds)
-        taken = [one for part in pool.map(work, range(clients), chunksize=1) for one in part]
-    taken.sort()
-    return {
-        "p50_ms": round(1000 * taken[len(taken) // 2], 2),
-        "p95_ms": round(1000 * taken[int(len(taken) * 0.95)], 2),
-        "per_s": round(len(taken) / seconds, 1),
-    }
+    for clients in CLIENTS:
+        with context.Pool(clients) as pool:
+            taken = [one for part in pool.map(work, range(clients), chunksize=1) for one in part]
+        taken.sort()
+        key = f"{name}, {clients} clients"
+        found[key] = {
+            "p50_ms": round(1000 * taken[len(taken) // 2], 2),
+            "p95_ms": round(1000 * taken[int(len(taken) * 0.95)], 2),
+            "per_s": round(len(taken) / seconds, 1),
+        }
+        print(key, found[key], file=sys.stderr)
+    return found
 
 
 def ask(
@@ -196,18 +208,39 @@ def ask(
 ) -> list[float]:
     """Seconds of each query of one client."""
     index = PostgresIndex(url, schema=SCHEMA)
-    taken: list[float] = []
     try:
-        for view in views:
-            index.candidates(asked(view, budget))
-        end, number = time.perf_counter() + seconds, first
-        while time.perf_counter() < end:
-            began = time.perf_counter()
-            index.candidates(asked(views[number % len(views)], budget))
-            taken.append(time.perf_counter() - began)
-            number += 1
+        queries = [asked(view, budget) for view in views]
+        return timed(index.candidates, queries, seconds, first)
     finally:
         index.close()
+
+
+def search(
+    url: str, texts: Sequence[str], mode: str, encoder: str, seconds: float, first: int
+) -> list[float]:
+    """Seconds of each search of one client."""
+    index = PostgresIndex(url, schema=SCHEMA)
+    library = Library(index.revision((TENANT,)), (), index, (TENANT,))
+    try:
+        find = retrievers(library, open_encoder(encoder, built_in_encoders()), Path(), {})
+        return timed(find(mode).search, [Query(text) for text in texts], seconds, first)
+    finally:
+        index.close()
+
+
+def timed(
+    call: Callable[[Any], object], queries: Sequence[Any], seconds: float, first: int
+) -> list[float]:
+    """Seconds of each call, once all queries have been made."""
+    for query in queries:
+        call(query)
+    taken: list[float] = []
+    end, number = time.perf_counter() + seconds, first
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        call(queries[number % len(queries)])
+        taken.append(time.perf_counter() - began)
+        number += 1
     return taken
 
 

@@ -38,7 +38,7 @@ from skillcue_adapters.document_vectors import open_vectors
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.rerankers import open_pair_scorer
 from skillcue_adapters.rerankers.texts import pair_text
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_adapters.two_stage import TwoStageRetriever, TwoStageSettings
 from skillcue_hooks.contracts import Library, Query
 
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "vectors")
     args = parser.parse_args()
-    encoder = open_encoder(args.encoder, _built_in_encoders())
+    encoder = open_encoder(args.encoder, built_in_encoders())
     vectors = open_vectors(encoder, args.cache)
     questions = load_questions(args.data, args.requests)
     scorer = open_pair_scorer(args.cross_encoder)

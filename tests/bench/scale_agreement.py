@@ -29,7 +29,7 @@ from skillcue_adapters import bm25, dense, hybrid, skillsight
 from skillcue_adapters.document_vectors import open_vectors
 from skillcue_adapters.encoders import open_encoder
 from skillcue_adapters.indexed import MemoryIndex, Unprepared, prepare
-from skillcue_adapters.stages import _built_in_encoders
+from skillcue_adapters.stages import built_in_encoders
 from skillcue_hooks.contracts import Library, Query, RetrieverContext, Skill
 from skillcue_hooks.protocols import Encoder
 from skillcue_hooks.skill_index import SkillIndex
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "vectors")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    encoder = open_encoder(args.encoder, _built_in_encoders())
+    encoder = open_encoder(args.encoder, built_in_encoders())
     rows = []
     for pool in args.pools.split(","):
         skills = load_pool(args.data, pool)

@@ -29,7 +29,7 @@ class IndexedBm25Settings(Bm25Settings):
             lexical side keep to it as well.
     """
 
-    postings: int = number(10_000, 0, 1_000_000_000)
+    postings: int = number(6_000, 0, 1_000_000_000)
 
     @property
     def budget(self) -> int | None:

@@ -18,7 +18,6 @@ from skillcue_adapters.query_vectors import QueryNotEncodedError, query_vector
 from skillcue_adapters.scoring import Pending, Scored, says_something
 from skillcue_adapters.semantic_retriever import SemanticSettings
 from skillcue_adapters.settings import read_settings
-from skillcue_adapters.similarity import dots
 from skillcue_adapters.stages import semantic_inputs
 from skillcue_hooks.contracts import Library, Query, RetrieverContext
 from skillcue_hooks.errors import ConfigurationError
@@ -140,10 +139,10 @@ class IndexedDenseRetriever(IndexedSemanticRetriever):
 
     def score(self, panel: Panel, vectors: tuple[Rows, ...]) -> Scored:
         """Scores of the rows of a panel."""
-        own = dots(panel.vectors, vectors[0])
+        own = panel.products(vectors[0])
         scores = own
         for vector in vectors[1:]:
-            scores = own + self.settings.context_weight * dots(panel.vectors, vector)
+            scores = own + self.settings.context_weight * panel.products(vector)
         mean, deviation = panel.spread(own)
 
         def signals(row: int) -> Mapping[str, float]:

@@ -25,6 +25,7 @@ from skillcue_adapters.indexed.naming import lengths_of
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.indexed.sample import SampleField
 from skillcue_adapters.normalization import spread
+from skillcue_adapters.similarity import dots
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.skill_index import Legs
 
@@ -83,12 +84,22 @@ class Panel:
         left = max(facts.statistics.skills - len(self._own), 0)
         self._weight = left / len(rest) if rest else 1.0  # of each of the others
 
-    @cached_property
-    def vectors(self) -> Rows:
-        """Of the heads, shape ``(size, dim)``."""
-        sampled = self.facts.sample.vectors
-        own = [candidate.vector for candidate in self._own]
-        return self.rows(np.array(own, dtype=np.float32).reshape(-1, sampled.shape[1]), sampled)
+    def products(self, vector: Rows) -> Floats:
+        """Inner product of the vector of each row with one, shape ``(size,)``."""
+        return self.rows(dots(self.candidate_vectors, vector), dots(self._sampled, vector))
+
+    def vectors(self, rows: Positions) -> Rows:
+        """Vectors of some rows, shape ``(len(rows), dim)``.
+
+        There is no array of all: to copy the sample for each query took longer than to rank it.
+        """
+        own = self.candidate_vectors
+        places = self._order[rows]
+        others = places >= len(own)
+        found: Rows = np.empty((len(rows), own.shape[1]), dtype=np.float32)
+        found[~others] = own[places[~others]]
+        found[others] = self._sampled[np.flatnonzero(self._rest)[places[others] - len(own)]]
+        return found
 
     @cached_property
     def names(self) -> list[str]:
@@ -127,10 +138,15 @@ class Panel:
         own = Occurrences.of_counts([candidate.body for candidate in self._own], numbers)
         return self._occurrences(own, self.facts.sample.body, numbers)
 
-    @property
+    @cached_property
     def candidate_vectors(self) -> Rows:
-        """Those of the candidates only, in their order."""
-        return np.asarray(self.vectors[self._row[: len(self._own)]])
+        """Those of the candidates, in their order."""
+        own = [candidate.vector for candidate in self._own]
+        return np.array(own, dtype=np.float32).reshape(-1, self._sampled.shape[1])
+
+    @property
+    def _sampled(self) -> Rows:
+        return self.facts.sample.vectors
 
     @property
     def candidate_heads(self) -> list[str]:

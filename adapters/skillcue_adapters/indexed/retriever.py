@@ -21,7 +21,7 @@ from skillcue_hooks.skill_index import IndexQuery, Legs, View
 
 __all__ = ["Asked", "IndexedRetriever"]
 
-LEAST_DEPTH = 100
+LEAST_DEPTH = 50
 """Candidates of each leg at least."""
 
 DEEPER = 4

@@ -188,7 +188,7 @@ class _PanelGround:
         return self.calibration.calibrated(vectors)
 
     def similarities(self, calibrated: Rows) -> tuple[_Heads, None]:
-        similar = dots(self.panel.vectors, calibrated) - self._penalty
+        similar = self.panel.products(calibrated) - self._penalty
         return _Heads(self._penalty, similar), None
 
     def spread(self, values: Floats) -> tuple[float, float]:
@@ -206,7 +206,7 @@ class _PanelGround:
         return replaced_z(z, skills, own, self._pooled(scored, reference, vectors, weight))
 
     def cosine(self, position: int, vector: Rows) -> float:
-        return float(dots(self.panel.vectors[position : position + 1], vector)[0])
+        return float(dots(self.panel.vectors(np.array([position])), vector)[0])
 
     @cached_property
     def _penalty(self) -> Floats:
@@ -214,7 +214,7 @@ class _PanelGround:
         return self.panel.rows(own, self.calibration.sampled_penalties)
 
     def _pooled(self, scored: _Heads, rows: Positions, vectors: Rows, weight: float) -> Floats:
-        best = dots_of_many(self.panel.vectors[rows], vectors).max(axis=1) - scored.penalty[rows]
+        best = dots_of_many(self.panel.vectors(rows), vectors).max(axis=1) - scored.penalty[rows]
         return np.asarray(scored.similarity[rows] + weight * best)
 
 

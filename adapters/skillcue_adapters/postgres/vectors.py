@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from psycopg.adapt import Dumper, Loader
+from psycopg.adapt import Dumper
 from psycopg.pq import Format
+from psycopg.types.string import ByteaBinaryLoader
 
 from skillcue_adapters.postgres.migrations import Connection, Names
 
@@ -36,8 +37,9 @@ def register_types(connection: Connection, names: Names) -> None:
     adapters = connection.adapters
     adapters.register_dumper(Vector, type("_OwnVector", (_VectorDumper,), {"oid": vector}))
     adapters.register_dumper(SparseVector, type("_OwnSparse", (_SparseDumper,), {"oid": sparse}))
-    adapters.register_loader("json", _BytesLoader)
-    adapters.register_loader(vector, _BytesLoader)
+    # The one of psycopg, which a program in C stands for where there is one.
+    adapters.register_loader("json", ByteaBinaryLoader)
+    adapters.register_loader(vector, ByteaBinaryLoader)
 
 
 def vectors_of(rows: Sequence[bytes]) -> npt.NDArray[np.float32]:
@@ -62,10 +64,3 @@ class _SparseDumper(Dumper):
     def dump(self, obj: Any) -> bytes:
         data: bytes = obj.data
         return data
-
-
-class _BytesLoader(Loader):
-    format = Format.BINARY
-
-    def load(self, data: Any) -> bytes:
-        return bytes(data)
