@@ -172,8 +172,6 @@ language plpgsql stable security definer rows 100
 set search_path = pg_catalog, pg_temp
 -- Tens of terms are misjudged as a large part of the table.
 set enable_seqscan = off
--- The same plan always, so it is made once a connection.
-set plan_cache_mode = force_generic_plan
 as $$
 declare
     tenants constant text[] := {tenants};

@@ -19,7 +19,7 @@ from skillcue_adapters.postgres.records import (
     sort_name,
     to_bytes,
 )
-from skillcue_adapters.postgres.vectors import vectors_of
+from skillcue_adapters.postgres.vectors import Longs, vectors_of
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.skill_index import IndexedSkill, IndexStatistics, TermFrequency
 
@@ -86,7 +86,7 @@ class Reader:
         query = """select term, sum(head)::bigint, sum(body)::bigint, sum(either)::bigint
             from {s}.term_count
             where tenant = any(%(tenants)s) and term = any(%(terms)s::bigint[]) group by term"""
-        rows = self._rows(query, {"terms": list(words)}, tenants)
+        rows = self._rows(query, {"terms": Longs(list(words))}, tenants)
         return {words[term]: TermFrequency(*counts) for term, *counts in rows}
 
     def sample(self, count: int, tenants: Sequence[str]) -> list[IndexedSkill]:
@@ -201,7 +201,7 @@ def _words(
         "select distinct on (term) term, word from {s}.term_count"
         " where tenant = any(%(tenants)s) and term = any(%(terms)s::bigint[])"
     )
-    parameters = {"tenants": list(tenants), "terms": terms.tolist()}
+    parameters = {"tenants": list(tenants), "terms": Longs(terms.tolist())}
     return {term: from_bytes(word) for term, word in _fetched(connection, query, parameters)}
 
 

@@ -13,7 +13,7 @@ from skillcue_adapters.postgres.facts import counts_of, sparse_query, term_hash
 from skillcue_adapters.postgres.migrations import FILTERS, Connection, Names
 from skillcue_adapters.postgres.reading import REVISION
 from skillcue_adapters.postgres.records import plain_text, read_payload, sort_name
-from skillcue_adapters.postgres.vectors import SparseVector, Vector, vectors_of
+from skillcue_adapters.postgres.vectors import Longs, Reals, SparseVector, Vector, vectors_of
 from skillcue_adapters.selection import FILTER_FIELDS
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.skill_index import Candidate, IndexQuery, Legs, View
@@ -178,9 +178,9 @@ class _Search:
             if view.vector is not None:
                 values[f"vector{n}"] = Vector(view.vector)
             terms = {**view.head, **view.body}
-            values[f"terms{n}"] = [term_hash(term) for term in terms]
-            values[f"head{n}"] = [view.head.get(term, 0.0) for term in terms]
-            values[f"body{n}"] = [view.body.get(term, 0.0) for term in terms]
+            values[f"terms{n}"] = Longs([term_hash(term) for term in terms])
+            values[f"head{n}"] = Reals([view.head.get(term, 0.0) for term in terms])
+            values[f"body{n}"] = Reals([view.body.get(term, 0.0) for term in terms])
             values[f"sparse{n}"] = SparseVector(sparse_query(view.head, view.body))
         return values
 
