@@ -1,9 +1,11 @@
 """An index on PostgreSQL under load: what it costs, and what its legs find.
 
 Run: ``python tests/bench/bench_scale.py [--data FOLDER] [--size 34000] [--url URL] [--seconds 10]
-[--encoder static] [--json FILE]``.
+[--encoder static] [--bulk] [--json FILE]``.
 
-FOLDER is laid out as for ``bench_bm25.py``; without it skills are made up. Without a url a server
+FOLDER is laid out as for ``bench_bm25.py``; without it skills are made up. What is wanted beyond
+them is put together of halves of two descriptions. With ``--bulk`` the vector index is dropped for
+the load and made afterwards. Without a url a server
 is started in a temporary folder, and removed afterwards; with one, schema ``skillcue_bench`` of that
 database is made anew. Recall is measured against the same index asked without its short cuts:
 against all vectors, and against all postings. ``postings``: candidates with their facts, for a
@@ -14,12 +16,15 @@ included.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import multiprocessing
+import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +32,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from data import load
+from data import BenchData, load
 from scale_agreement import retrievers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -41,8 +46,9 @@ from skillcue_adapters.indexed.prepare import Unprepared, prepare
 from skillcue_adapters.postgres import PostgresIndex
 from skillcue_adapters.stages import built_in_encoders
 from skillcue_adapters.term_index import SmoothedBM25
-from skillcue_hooks.contracts import Library, Query
+from skillcue_hooks.contracts import Library, Query, Skill
 from skillcue_hooks.skill_index import IndexQuery, Legs, View
+from skillcue_hooks.testing import make_skill
 
 SCHEMA = "skillcue_bench"
 TENANT = "bench"
@@ -61,6 +67,7 @@ def main() -> None:
     parser.add_argument("--url")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--encoder", default="static")
+    parser.add_argument("--bulk", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.url:
@@ -82,11 +89,14 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"drop schema if exists {SCHEMA} cascade")
     data = load(arguments.data)
-    pool = data.pool(arguments.size)
     encoder = open_encoder(arguments.encoder, built_in_encoders())
-    index = PostgresIndex(url, schema=SCHEMA, write_s=3600)
+    index = PostgresIndex(url, schema=SCHEMA, write_s=3600, read_s=600)
     try:
-        report: dict[str, Any] = {"rows": len(pool)} | fill(index, pool, encoder)
+        report: dict[str, Any] = {"rows": arguments.size}
+        with bulk_load(url, encoder) if arguments.bulk else contextlib.nullcontext({}) as built:
+            report |= fill(index, data, arguments.size, encoder)
+        report |= built
+        report |= edit(index, data, encoder)
         report["database_mb"] = size_mb(url)
         queries = {
             "short": views_of(index, encoder, data.short),
@@ -106,21 +116,66 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, Any]:
         index.close()
 
 
-def fill(index: PostgresIndex, pool: Sequence[Any], encoder: Any) -> dict[str, float]:
-    """Store the pool; encoding is not part of the time."""
-    took, longest = 0.0, 0.0
-    for start in range(0, len(pool), BATCH):
-        items = prepare([Unprepared(skill) for skill in pool[start : start + BATCH]], encoder)
+def pool_of(data: BenchData, size: int) -> Iterator[Skill]:
+    """As many skills, the same for each run."""
+    pool = data.pool(size)
+    yield from pool
+    rng = random.Random(7)
+    for number in range(len(pool), size):
+        halves = []
+        for skill in rng.sample(data.market, 2):
+            words = skill.description.split()
+            halves.append(words[: len(words) // 2] if not halves else words[len(words) // 2 :])
+        yield make_skill(f"made-{number}", " ".join(itertools.chain(*halves)))
+
+
+def fill(index: PostgresIndex, data: BenchData, size: int, encoder: Any) -> dict[str, float]:
+    """Store the skills; encoding is not part of the time."""
+    took, longest, stored = 0.0, 0.0, 0
+    skills = pool_of(data, size)
+    while batch := list(itertools.islice(skills, BATCH)):
+        items = prepare([Unprepared(skill) for skill in batch], encoder)
         began = time.perf_counter()
         index.apply(items, tenant=TENANT, encoder=encoder.fingerprint)
         one = time.perf_counter() - began
-        took, longest = took + one, max(longest, one)
+        took, longest, stored = took + one, max(longest, one), stored + len(batch)
+        if stored % 50_000 == 0:
+            print(f"{stored:,} stored in {took:.0f} s", file=sys.stderr)
     print(f"loaded in {took:.1f} s", file=sys.stderr)
-    edited = [replace(item, text="edited") for item in items[:100]]
+    return {"load_s": round(took, 1), "batch_s": round(longest, 2)}
+
+
+def edit(index: PostgresIndex, data: BenchData, encoder: Any) -> dict[str, float]:
+    """Change a hundred skills."""
+    items = prepare([Unprepared(skill) for skill in data.pool(100)], encoder)
+    edited = [replace(item, text="edited") for item in items]
     began = time.perf_counter()
     index.apply(edited, tenant=TENANT, encoder=encoder.fingerprint)
-    edit = time.perf_counter() - began
-    return {"load_s": round(took, 1), "batch_s": round(longest, 2), "edit_100_s": round(edit, 3)}
+    return {"edit_100_s": round(time.perf_counter() - began, 3)}
+
+
+@contextlib.contextmanager
+def bulk_load(url: str, encoder: Any) -> Iterator[dict[str, float]]:
+    """Within it there is no vector index; how long it took to make it is known afterwards."""
+    name = f"{SCHEMA}.skill_by_vector"
+    index = PostgresIndex(url, schema=SCHEMA)
+    [first] = prepare([Unprepared(make_skill("first", "This makes the vector index."))], encoder)
+    built: dict[str, float] = {}
+    with psycopg.connect(url, autocommit=True) as connection:
+        index.apply([first], tenant=TENANT, encoder=encoder.fingerprint)
+        index.apply([], [first.skill.id], tenant=TENANT, encoder=encoder.fingerprint)
+        index.close()
+        row = connection.execute("select pg_get_indexdef(%s::regclass)", [name]).fetchone()
+        assert row is not None
+        connection.execute(f"drop index {name}")
+        yield built
+        began = time.perf_counter()
+        connection.execute("set maintenance_work_mem = '4GB'")
+        connection.execute(row[0])
+        connection.execute(f"vacuum analyze {SCHEMA}.skill")
+        connection.execute(f"vacuum analyze {SCHEMA}.lexicon")
+        built["vector_index_s"] = round(time.perf_counter() - began, 1)
+        print(f"vector index in {built['vector_index_s']} s", file=sys.stderr)
 
 
 def views_of(index: PostgresIndex, encoder: Any, texts: Sequence[str]) -> list[View]:
@@ -146,7 +201,7 @@ def idf(skills: int, frequency: int) -> float:
 
 def recalls(index: PostgresIndex, url: str, views: Sequence[View]) -> dict[str, float]:
     """Shares of the best that the short cuts find as well."""
-    exact = PostgresIndex(url, schema=SCHEMA, exact_up_to=10**9)
+    exact = PostgresIndex(url, schema=SCHEMA, exact_up_to=10**9, read_s=600)
     try:
         whole = [exact.candidates(asked(view, None)) for view in views]
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,14 +15,21 @@ Outcomes = dict[str, dict[str, set[str]]]
 """Class to outcome to names of tests."""
 
 
-def run_cases(cases: Path, folder: Path) -> Outcomes:
-    """What one real run of the file `cases`, in an empty `folder`, gave."""
+def run_cases(cases: Path, folder: Path, tests: Sequence[str] = ()) -> Outcomes:
+    """What one real run of the file `cases`, in an empty `folder`, gave.
+
+    Args:
+        cases: Not collected by itself.
+        folder: Where it runs.
+        tests: Those of them that are run, as ``Class::test`` or ``Class``; empty runs all.
+    """
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", "utf-8")
     report = folder / "report.xml"
     options = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:asyncio", f"--rootdir={folder}"]
     command = [sys.executable, "-m", "pytest", *options, f"-c{folder / 'pytest.ini'}"]
+    chosen = [f"{cases}::{test}" for test in tests] or [str(cases)]
     run = subprocess.run(
-        [*command, f"--junitxml={report}", str(cases)],
+        [*command, f"--junitxml={report}", *chosen],
         check=False,
         capture_output=True,
         text=True,

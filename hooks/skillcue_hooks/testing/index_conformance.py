@@ -509,7 +509,10 @@ class SkillIndexConformance(StandardSuite):
             _store(index, items, gone)
             held |= {item.skill.id: item for item in items}
             held = {i: item for i, item in held.items() if i not in gone}
-        searchable = [item for item in held.values() if item.skill.searchable]
+            self._counts_are_of(index, [i for i in held.values() if i.skill.searchable])
+
+    @staticmethod
+    def _counts_are_of(index: SkillIndex, searchable: Sequence[IndexedSkill]) -> None:
         heads = Counter(term for item in searchable for term in item.head)
         bodies = Counter(term for item in searchable for term in item.body)
         either = Counter(term for item in searchable for term in {*item.head, *item.body})
