@@ -8,12 +8,14 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
 from skillcue_adapters.postgres import PostgresIndex, searching
+from skillcue_adapters.postgres.vectors import Longs, Reals
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.skill_index import IndexedSkill, IndexQuery, View
 from skillcue_hooks.testing import FakeEncoder, make_indexed
@@ -330,3 +332,24 @@ def test_the_planner_knows_of_a_tenant_that_has_grown(
         index.apply(items, tenant="a", encoder=ENCODER.fingerprint)
         assert connection.execute(query).fetchone() == (600.0,)
     index.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "numbers"),
+    [(Longs, "bigint", [0, -1, 2**63 - 1, -(2**63)]), (Reals, "real", [0.0, -1.5, 3.25e7, 1e-3])],
+)
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_numbers_arrive_as_they_are(
+    postgres_url: str, postgres_schema: str, kind: Any, name: str, numbers: list[Any], count: int
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    index.migrate()
+
+    def sent(connection: Any, _: Any) -> Any:
+        asked = "select array(select unnest(%s) order by 1), pg_typeof(%s)::text"
+        return connection.execute(asked, [kind(numbers[:count])] * 2).fetchone()
+
+    found, kind_found = index._connections.read([], sent)
+    index.close()
+    assert found == pytest.approx(sorted(numbers[:count]))
+    assert kind_found == f"{name}[]"
