@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.index.keys import KEY_BYTES, Keys, Positions, content_keys, match_keys
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.terms import TermRows, Vocabulary, analysed
 
 __all__ = ["FieldTerms", "Postings", "count_terms", "follow_terms"]

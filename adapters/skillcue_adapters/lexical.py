@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from skillcue_adapters.analyzer import ANALYZER
 from skillcue_adapters.bm25 import Bm25Retriever, LexicalView
 from skillcue_adapters.field_terms import FieldTerms, follow_terms
 from skillcue_adapters.index.keys import Positions, content_keys, keys_of, match_keys
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.term_index import (
     GENERIC_WEIGHT,
     SmoothedBM25,

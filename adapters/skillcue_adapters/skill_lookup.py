@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.contracts import Library, Skill
 
 __all__ = ["SkillLookup"]

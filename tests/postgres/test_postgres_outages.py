@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -206,6 +207,23 @@ def test_a_server_that_hangs_is_not_waited_for(server: PostgresServer) -> None:
         assert time.monotonic() - began < WAIT_S
     finally:
         server.signal(signal.SIGCONT)
+    eventually(lambda: answers(index))
+    index.close()
+
+
+def test_callers_wait_side_by_side_for_a_server_that_hangs(server: PostgresServer) -> None:
+    """And not for one another: each would try for as long as it takes, then let the next one."""
+    index = PostgresIndex(server.url, wait_s=2.0, read_s=0.5)
+    index.apply([ITEM], tenant="a", encoder=ENCODER)
+    server.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        with ThreadPoolExecutor(12) as executor:
+            found = list(executor.map(lambda _: answers(index), range(24)))
+    finally:
+        server.signal(signal.SIGCONT)
+    assert not any(found)
+    assert time.monotonic() - began < WAIT_S
     eventually(lambda: answers(index))
     index.close()
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from skillcue_adapters.encoders.describe import check_fingerprint, describe
 from skillcue_adapters.encoders.rows import Rows, checked_texts, unit
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint as fingerprint_of
 from skillcue_hooks.protocols import Encoder

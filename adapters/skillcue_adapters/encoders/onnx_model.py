@@ -8,7 +8,6 @@ neither: the vector of a text is equal to the last bit alone, among others and i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from skillcue_adapters.encoders.rows import (
     unit,
 )
 from skillcue_adapters.encoders.tokens import CHARS_PER_TOKEN, Tokens
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
 

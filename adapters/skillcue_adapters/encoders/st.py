@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -26,6 +25,7 @@ from skillcue_adapters.encoders.torch_models import (
     folder_on_disk,
     prepare_torch,
 )
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.fingerprint import fingerprint
 

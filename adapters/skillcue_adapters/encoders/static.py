@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from skillcue_adapters.encoders.per_process import PerProcess
 from skillcue_adapters.encoders.pins import Manifest, read_manifest
 from skillcue_adapters.encoders.rows import Rows, checked_texts, report_cut, runtime, unit
 from skillcue_adapters.encoders.tokens import CHARS_PER_TOKEN, Tokens
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint
 

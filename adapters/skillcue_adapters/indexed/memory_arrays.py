@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from skillcue_adapters.indexed.pruning import rarest
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.selection import FILTER_FIELDS, top_k
 from skillcue_adapters.similarity import dots
 from skillcue_hooks.errors import ConfigurationError

@@ -12,7 +12,6 @@ numbers are exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from skillcue_adapters.indexed.facts import IndexFacts
 from skillcue_adapters.indexed.naming import lengths_of
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.indexed.sample import SampleField
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.normalization import spread
 from skillcue_adapters.similarity import dots
 from skillcue_hooks.contracts import Skill

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 from skillcue_adapters.index.vectors import Rows
 from skillcue_adapters.indexed.naming import lengths_of
 from skillcue_adapters.indexed.occurrences import Occurrences
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.term_index import TermCounts
 from skillcue_hooks.skill_index import IndexedSkill
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from skillcue_adapters.indexed.panel import Panel
 from skillcue_adapters.indexed.retriever import Asked
 from skillcue_adapters.indexed.stages import indexed_bm25
 from skillcue_adapters.indexed.words import QueryTerms
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.scoring import Scored, says_something
 from skillcue_adapters.settings import number, read_settings

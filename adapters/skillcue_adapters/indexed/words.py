@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from skillcue_adapters.bm25 import Bm25Settings, combined_fields
 from skillcue_adapters.indexed.facts import IndexFacts
 from skillcue_adapters.indexed.occurrences import Occurrences
 from skillcue_adapters.indexed.panel import Panel
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.lexical import absolute_evidence, coverage_weights
 from skillcue_adapters.term_index import (
     GENERIC_WEIGHT,

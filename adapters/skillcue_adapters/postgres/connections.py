@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from skillcue_adapters.postgres.vectors import register_types
 from skillcue_adapters.postgres.watchdog import watched
 from skillcue_hooks.errors import ConfigurationError, IndexUnavailableError
 
-__all__ = ["Connections", "Limits"]
+__all__ = ["Connections", "Limits", "is_pooled"]
 
 T = TypeVar("T")
 
@@ -97,6 +98,9 @@ class Connections:
         self._names: Names | None = None
         self._closed = False
         self._was_read = False
+        self._pooled = False
+        self._trying = False
+        self._failed: tuple[float, IndexUnavailableError] | None = None
         _all.add(self)
 
     def read(
@@ -169,6 +173,7 @@ class Connections:
 
     def forget(self) -> None:
         """In a forked child: leave the connections to the parent."""
+        self._trying = False  # a thread that does not exist here
         if self._pool is not None:
             _parents.append(self._pool)
             self._pool = None
@@ -186,8 +191,10 @@ class Connections:
         try:
             with pool.connection() as connection, self._watched(connection, reads):
                 connection.isolation_level = isolation
-                # Begin, settings and the first statement travel together.
-                together = connection.pipeline() if reads else contextlib.nullcontext()
+                # Begin, settings and the first statement travel together; not through a pooler, some
+                # of which lose track of such a pipeline and never answer.
+                pipeline = reads and not self._pooled
+                together = connection.pipeline() if pipeline else contextlib.nullcontext()
                 with together, connection.transaction():
                     _set(connection, settings)
                     return work(connection, names)
@@ -216,13 +223,25 @@ class Connections:
                 raise errors.QueryCanceled("no answer") from error
 
     def _opened(self) -> tuple[ConnectionPool[Connection], Names]:
+        arrived = time.monotonic()
+        if self._trying:
+            self._fail_as_others(0.0)
         with self._lock:
             if self._closed:
                 raise IndexUnavailableError(
                     f"The index at {self.location} is closed.", "Open a new one."
                 )
             if self._pool is None or self._names is None:
-                self._names = self._checked()
+                self._fail_as_others(arrived)
+                self._trying = True
+                try:
+                    self._names = self._checked()
+                    self._failed = None
+                except _LOST as error:
+                    self._failed = time.monotonic(), self._unreachable(error)
+                    raise self._failed[1] from error
+                finally:
+                    self._trying = False
                 self._pool = ConnectionPool(
                     self._conninfo,
                     kwargs=_KIND,
@@ -236,9 +255,16 @@ class Connections:
                 )
             return self._pool, self._names
 
+    def _fail_as_others(self, since: float) -> None:
+        """Raise what was found out since then: all would wait for the same, one after the other."""
+        failed = self._failed
+        if failed is not None and failed[0] > since:
+            raise IndexUnavailableError(failed[1].message, failed[1].cure)
+
     def _checked(self) -> Names:
         """Names to use, once the tables are there."""
         with self.connect() as connection, self._watched(connection, True):
+            self._pooled = is_pooled(connection)
             names = extension_names(connection, self.schema)
             version = schema_version(connection, self.schema)
             if names is not None and version == len(MIGRATIONS):
@@ -304,15 +330,24 @@ class Connections:
                 "Name the primary, or all of them with target_session_attrs=read-write.",
             ) from error
         except _LOST as error:
-            raise IndexUnavailableError(
-                f"The index at {self.location} cannot be reached: {self._told(error)}.",
-                "Check that the server runs and that host, port, user and database are right.",
-            ) from error
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: BaseException) -> IndexUnavailableError:
+        return IndexUnavailableError(
+            f"The index at {self.location} cannot be reached: {self._told(error)}.",
+            "Check that the server runs and that host, port, user and database are right.",
+        )
 
     def _told(self, error: BaseException) -> str:
         """First line of an error, without the password."""
         text = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
         return text.replace(self._password, "***") if self._password else text
+
+
+def is_pooled(connection: Connection) -> bool:
+    """Whether something between answers in the name of the server, such as PgBouncer."""
+    [(backend,)] = connection.execute("select pg_backend_pid()").fetchall()
+    return bool(backend != connection.info.backend_pid)
 
 
 def _settings(tenants: Sequence[str], seconds: float) -> dict[str, str]:

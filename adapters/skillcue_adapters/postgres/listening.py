@@ -20,7 +20,7 @@ from functools import partial
 import psycopg
 from psycopg import errors
 
-from skillcue_adapters.postgres.connections import Connections
+from skillcue_adapters.postgres.connections import Connections, is_pooled
 from skillcue_adapters.postgres.migrations import Connection, quoted
 from skillcue_adapters.threads import is_ending, start_background
 
@@ -118,8 +118,7 @@ class Listener:
 
     def _deaf(self, connection: Connection) -> str:
         """Why no news would come; empty where it listens from now on."""
-        [(backend,)] = connection.execute("select pg_backend_pid()").fetchall()
-        if backend != connection.info.backend_pid:
+        if is_pooled(connection):
             return "there is a pooler between"
         try:
             connection.execute(f"listen {quoted(self._connections.schema)}")

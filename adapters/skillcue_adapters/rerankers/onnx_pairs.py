@@ -9,7 +9,6 @@ half the processor time of one padded batch, whose logits differ by up to 0.08.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from skillcue_adapters.encoders.rows import (
     runtime,
 )
 from skillcue_adapters.encoders.tokens import CHARS_PER_TOKEN, read_tokenizer
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.fingerprint import fingerprint

@@ -6,7 +6,6 @@ import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from skillcue_adapters.encoders.per_process import PerProcess
 from skillcue_adapters.encoders.rows import checked_texts, encodable, runtime
 from skillcue_adapters.encoders.torch_models import folder_digests, prepare_torch
+from skillcue_adapters.lazy import cached_property
 from skillcue_adapters.rerankers.numbers import checked_scores
 from skillcue_hooks.errors import ConfigurationError, MissingExtraError
 from skillcue_hooks.fingerprint import fingerprint

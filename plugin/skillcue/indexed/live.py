@@ -77,6 +77,7 @@ class LiveIndex:
         self._listens = False
         self._pid = 0
         self._down: tuple[float, IndexUnavailableError] | None = None
+        self._asking = 0  # process in which somebody finds out whether it can be reached
         self._in_background = False
         self._closed = False
 
@@ -126,7 +127,8 @@ class LiveIndex:
 
     def _fail_if_down(self) -> None:
         down = self._down
-        if down is not None and self._clock() - down[0] < DOWN_S:
+        others = self._asking == os.getpid()
+        if down is not None and (others or self._clock() - down[0] < DOWN_S):
             raise IndexUnavailableError(down[1].message, down[1].cure)
 
     def _is_due(self) -> bool:
@@ -137,14 +139,19 @@ class LiveIndex:
     def _check(self) -> IndexSnapshot:
         arrived = self._clock()
         with self._checking:
+            if self._down is not None and self._down[0] > arrived:
+                self._fail_if_down()  # somebody has found out while this call waited
             current = self._current
             if current is not None and self._asked_at > arrived and self._told == self._seen:
                 return current  # somebody else asked after this call had come
+            self._asking = os.getpid()
             try:
                 current = self._asked(current)
             except IndexUnavailableError as error:
                 self.failed(error)
                 raise
+            finally:
+                self._asking = 0
             self._down = None
             self._current = current
             return current

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import overload
 
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.contracts import Skill
 from skillcue_hooks.skill_index import SkillIndex
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 
 from skillcue.library.characters import nfc
 from skillcue.library.naming import fold
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.contracts import Scope, Skill
 
 __all__ = ["NameTables"]

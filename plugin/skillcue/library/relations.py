@@ -14,10 +14,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from skillcue.library.codes import diagnostic
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.contracts import Diagnostic, Skill
 
 __all__ = ["KINDS", "Kind", "Relation", "Relations", "read_relations"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +15,7 @@ from skillcue.library.merge import merge
 from skillcue.library.name_tables import NameTables
 from skillcue.library.protocols import Listing
 from skillcue.library.relations import Relations, read_relations
+from skillcue_adapters.lazy import cached_property
 from skillcue_hooks.contracts import Diagnostic, Library, Scope, Skill, SourceScan, Trust
 from skillcue_hooks.errors import SkillNotFoundError
 from skillcue_hooks.fingerprint import fingerprint

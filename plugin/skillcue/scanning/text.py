@@ -7,10 +7,10 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from skillcue.library.characters import clean
 from skillcue.scanning.lookalikes import LATIN_OF
+from skillcue_adapters.lazy import cached_property
 
 __all__ = ["Found", "Rule", "ScannedText", "before", "words"]
 
