@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.memory_indexes import NeverWalked, in_memory_index, library_of, made_up, modes
 
-from skillcue_adapters.indexed import MemoryIndex, Unprepared, calibration, facts, prepare
+from skillcue_adapters.indexed import MemoryIndex, Unprepared, calibration, facts, prepare, pruning
 from skillcue_adapters.indexed import retriever as indexed_retriever
 from skillcue_adapters.indexed.panel import weighted_spread
 from skillcue_adapters.query_vectors import forget_queries
@@ -343,3 +343,15 @@ def test_a_weighted_spread_is_that_of_repeated_numbers():
     mean, deviation = weighted_spread(values, np.array([1.0, 3.0, 2.0]))
     assert (mean, deviation) == pytest.approx((repeated.mean(), repeated.std()))
     assert weighted_spread(np.array([0.1, 0.1]), np.array([3.0, 4.0])) == (0.1, 0.0)
+
+
+def test_more_is_looked_at_in_a_large_library(monkeypatch):
+    """Four times as many skills, twice as many postings; never fewer than usual."""
+    usual = pruning.USUAL_SKILLS
+    assert [pruning.growth(n) for n in (0, 189, usual, 4 * usual)] == [1.0, 1.0, 1.0, 2.0]
+    index = watched(made_up(100))
+    retriever = modes(library_of(index), ENCODER, {"bm25": {"postings": 1000}})("bm25")
+    retriever.search(QUERY)
+    monkeypatch.setattr(pruning, "USUAL_SKILLS", 25)
+    retriever.search(QUERY)
+    assert [query.postings for query in index.queries()] == [1000, 2000]

@@ -14,7 +14,9 @@ import numpy as np
 import psycopg
 import pytest
 
+from skillcue_adapters.indexed import pruning
 from skillcue_adapters.postgres import PostgresIndex, searching
+from skillcue_adapters.postgres import index as postgres_index
 from skillcue_adapters.postgres.vectors import Longs, Reals
 from skillcue_hooks.errors import ConfigurationError
 from skillcue_hooks.skill_index import IndexedSkill, IndexQuery, View
@@ -353,3 +355,27 @@ def test_numbers_arrive_as_they_are(
     index.close()
     assert found == pytest.approx(sorted(numbers[:count]))
     assert kind_found == f"{name}[]"
+
+
+def test_a_search_among_many_looks_at_more_neighbours(
+    postgres_url: str, postgres_schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = PostgresIndex(postgres_url, schema=postgres_schema)
+    index.apply(
+        [make_indexed(f"kiln{n}") for n in range(9)], tenant="a", encoder=ENCODER.fingerprint
+    )
+    index.statistics(["a"])
+    monkeypatch.setattr(pruning, "USUAL_SKILLS", 1)
+    asked: list[str] = []
+
+    def noted(query: IndexQuery, skills: int) -> Any:
+        settings = searching.search_settings(query, skills)
+        asked.append(settings["hnsw.ef_search"])
+        return settings
+
+    monkeypatch.setattr(postgres_index, "search_settings", noted)
+    view = View(ENCODER.encode_queries(["kiln"])[0])
+    assert index.candidates(IndexQuery((view,), 100, ("a",))).candidates
+    assert index.candidates(IndexQuery((view,), 5000, ("a",))).candidates
+    index.close()
+    assert asked == ["450", "1000"]  # nine skills: three times as many as usual, and at most

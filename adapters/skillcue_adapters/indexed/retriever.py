@@ -12,6 +12,7 @@ import numpy as np
 from skillcue_adapters.indexed.facts import IndexFacts, facts_of
 from skillcue_adapters.indexed.panel import Panel
 from skillcue_adapters.indexed.prepare import name_terms
+from skillcue_adapters.indexed.pruning import growth
 from skillcue_adapters.scoring import EncodingProgress, Pending, Scored, says_something
 from skillcue_adapters.selection import SkillMasks, top_k
 from skillcue_hooks.contracts import Hit, Library, Query, Ranking
@@ -168,9 +169,11 @@ class IndexedRetriever(ABC):
         return replace(asked, views=(first, *others))
 
     def _candidates(self, query: Query, asked: Asked, depth: int, postings: int | None) -> Legs:
-        # As many as are wanted must be looked at, whatever the budget.
-        budget = None if postings is None else max(postings, 2 * depth)
         facts = self.facts
+        budget = None
+        if postings is not None:
+            # As many as are wanted must be looked at, whatever the budget.
+            budget = max(round(growth(facts.statistics.skills) * postings), 2 * depth)
         return facts.index.candidates(
             IndexQuery(asked.views, depth, facts.tenants, query.filters, budget)
         )

@@ -25,6 +25,9 @@ from skillcue_hooks.skill_index import (
 
 __all__ = ["PostgresIndex"]
 
+REMEMBERED_SIZES = 1000
+"""Sets of tenants whose number of skills is remembered."""
+
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,50}")
 
 
@@ -81,6 +84,7 @@ class PostgresIndex:
         self._reader = Reader(self._connections)
         self._lock = ForkSafeLock()
         self._listeners: list[Listener] = []
+        self._sizes: dict[tuple[str, ...], int] = {}
 
     def __repr__(self) -> str:
         return f"PostgresIndex({self.location!r}, schema={self._connections.schema!r})"
@@ -142,12 +146,16 @@ class PostgresIndex:
         return self._connections.read(
             query.tenants,
             lambda c, names: find_candidates(c, names, query, self._exact_up_to),
-            search_settings(query),
+            search_settings(query, self._sizes.get(query.tenants, 0)),
         )
 
     def statistics(self, tenants: Sequence[str]) -> IndexStatistics:
         """See `SkillIndex.statistics`."""
-        return self._reader.statistics(tenants)
+        found = self._reader.statistics(tenants)
+        if len(self._sizes) >= REMEMBERED_SIZES:
+            self._sizes = {}
+        self._sizes[tuple(tenants)] = found.skills
+        return found
 
     def frequencies(
         self, terms: Sequence[str], tenants: Sequence[str]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from psycopg import errors
 
+from skillcue_adapters.indexed.pruning import growth
 from skillcue_adapters.postgres.facts import counts_of, sparse_query, term_hash
 from skillcue_adapters.postgres.migrations import FILTERS, Connection, Names
 from skillcue_adapters.postgres.reading import REVISION
@@ -35,9 +36,15 @@ SCANNED = 100_000
 (``hnsw.max_scan_tuples``)."""
 
 
-def search_settings(query: IndexQuery) -> Mapping[str, str]:
-    """Settings of the transaction that `find_candidates` needs."""
-    width = min(max(round(WIDER * query.depth), SEARCH_WIDTH[0]), SEARCH_WIDTH[1])
+def search_settings(query: IndexQuery, skills: int) -> Mapping[str, str]:
+    """Settings of the transaction that `find_candidates` needs.
+
+    Args:
+        query: What is wanted.
+        skills: How many there are, about.
+    """
+    least = max(WIDER * query.depth, SEARCH_WIDTH[0])
+    width = min(round(growth(skills) * least), SEARCH_WIDTH[1])
     return {
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": str(width),
