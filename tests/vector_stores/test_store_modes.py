@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,199 @@ def test_a_store_that_was_emptied_is_filled_again(
         assert cue.wait_ready(60)
         assert len(shop.store) == stored
         assert ids(cue, "merge two pdf files")
+
+
+def cleared_langchain() -> tuple[DenseLeg, Callable[[], None], Callable[[], int]]:
+    store = InMemoryVectorStore(CountingEmbeddings())
+    return from_vectorstore(store), store.store.clear, lambda: len(store.store)
+
+
+def cleared_langgraph() -> tuple[DenseLeg, Callable[[], None], Callable[[], int]]:
+    store = InMemoryStore(index={"dims": DIM, "embed": CountingEmbeddings()})
+
+    def items() -> list[Any]:
+        return list(store.search((), limit=10_000))
+
+    def clear() -> None:
+        for item in items():
+            store.delete(item.namespace, item.key)
+
+    return from_store(store), clear, lambda: len(items())
+
+
+def cleared_llamaindex() -> tuple[DenseLeg, Callable[[], None], Callable[[], int]]:
+    from llama_index.core import VectorStoreIndex
+
+    index = VectorStoreIndex([], embed_model=llamaindex_embedding())
+    store: Any = index.vector_store
+    return from_llamaindex(index), store.clear, lambda: len(store.data.embedding_dict)
+
+
+CLEARED = pytest.mark.parametrize(
+    "make", [cleared_langchain, cleared_langgraph, cleared_llamaindex]
+)
+
+
+@CLEARED
+def test_every_kind_of_store_is_filled_again_by_the_process_that_runs_and_by_the_next(
+    example_skills: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrievers, "REST_S", 0.0)
+    leg, clear, size = make()
+    with cue_of(example_skills, leg) as cue:
+        whole = size()
+        clear()
+        assert cue.lookup("merge two pdf files").degraded == "the vector store finds nothing"
+        assert cue.wait_ready(60)
+        assert size() == whole
+        clear()
+    with cue_of(example_skills, leg) as cue:
+        assert size() == whole
+        assert ids(cue, "merge two pdf files", mode="dense")
+
+
+@CLEARED
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_an_edit_after_a_store_was_emptied_does_not_hide_that(
+    skills_copy: Path,
+    make: Any,
+    mode: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The text of the edit alone is stored, and so the store finds something."""
+    monkeypatch.setattr(retrievers, "REST_S", 0.0)
+    leg, clear, size = make()
+    with cue_of(skills_copy, leg, mode=mode) as cue:
+        whole = size()
+        clear()
+        write_skill(skills_copy / "coding", "git-bisect", "Repair a bicycle chain.")
+        first = cue.lookup("merge two pdf files")
+        assert first.degraded == "the vector store finds too few"
+        assert first.hits[0].skill.name == "pdf-merge-split"
+        assert cue.wait_ready(60)
+        assert size() == whole
+        assert len(ids(cue, "merge two pdf files", k=whole)) == whole
+    assert "approximate" not in caplog.text
+
+
+def test_a_text_that_is_lost_is_noticed_and_stored_alone(
+    example_skills: Path, shop: Shop, embeddings: CountingEmbeddings, leg: DenseLeg
+) -> None:
+    with cue_of(example_skills, leg, mode="dense") as cue:
+        whole = set(shop.store)
+        del shop.store[min(whole)]
+        embeddings.seen.documents.clear()
+        assert cue.lookup("merge two pdf files").degraded == "the vector store finds too few"
+        assert cue.wait_ready(60)
+        assert set(shop.store) == whole
+        assert len(embeddings.seen.documents) == 1
+
+
+def test_what_was_found_in_a_store_that_lacked_texts_is_not_remembered(
+    example_skills: Path, shop: Shop, leg: DenseLeg, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process fills it again, so that nothing is left to store here."""
+    monkeypatch.setattr(retrievers, "REST_S", 0.0)
+    with cue_of(example_skills, leg, mode="dense") as cue:
+        whole = dict(shop.store)
+        get_by_ids = shop.get_by_ids
+
+        def filled_first(keys: Any, /) -> list[Document]:
+            shop.store.update(whole)
+            return get_by_ids(keys)
+
+        monkeypatch.setattr(shop, "get_by_ids", filled_first)
+        del shop.store[min(whole)]
+        assert cue.lookup("merge two pdf files", k=48).degraded is not None
+        assert cue.wait_ready(60)
+        assert len(ids(cue, "merge two pdf files", k=48)) == 48
+
+
+class InStep(Shop):
+    """Answers two at a time, once it is told to."""
+
+    both: threading.Barrier | None = None
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        found = super().similarity_search_with_score(query, k, **kwargs)
+        if self.both:
+            self.both.wait(60)
+        return found
+
+
+def test_two_that_find_too_few_at_once_do_not_confirm_each_other(
+    example_skills: Path, embeddings: CountingEmbeddings
+) -> None:
+    shop = InStep(embeddings)
+    with cue_of(example_skills, from_vectorstore(shop)):
+        pass
+    with cue_of(example_skills, from_vectorstore(shop), mode="dense") as cue:
+        for key in sorted(shop.store)[1:]:
+            del shop.store[key]
+        shop.both = threading.Barrier(2)
+        with ThreadPoolExecutor(2) as pool:
+            rankings = list(pool.map(cue.lookup, ("merge two pdf files", "bake bread")))
+        shop.both = None
+    for ranking in rankings:
+        assert ranking.degraded == "the vector store finds too few"
+
+
+class Approximate(Shop):
+    """Finds so many at most, as an index that looks at a part of the vectors."""
+
+    most = 40
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        return super().similarity_search_with_score(query, min(k, self.most), **kwargs)
+
+
+def test_an_approximate_index_is_believed_once_it_lacks_nothing(
+    skills_copy: Path,
+    embeddings: CountingEmbeddings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(retrievers, "REST_S", 0.0)
+    shop = Approximate(embeddings)
+    with cue_of(skills_copy, from_vectorstore(shop), mode="dense") as cue:
+        whole = len(shop.store)
+        cue.lookup("merge two pdf files")
+        assert cue.wait_ready(60)
+        for text in QUERIES:
+            assert ids(cue, text)
+        assert "finds 40 of 48 texts" in caplog.text
+        write_skill(skills_copy / "coding", "git-bisect", "Repair a bicycle chain.")
+        assert ids(cue, "repair my bicycle")[0] == "git-bisect@coding/git-bisect"
+
+        for thing in ("car", "boat"):
+            shop.store.clear()
+            write_skill(skills_copy / "coding", "git-bisect", f"Repair a {thing}.")
+            ranking = cue.lookup(f"repair my {thing}")
+            assert ranking.degraded == "the vector store finds too few"
+            assert cue.wait_ready(60)
+            assert len(shop.store) == whole
+            assert ids(cue, f"repair my {thing}")[0] == "git-bisect@coding/git-bisect"
+
+
+def test_a_store_that_cannot_tell_is_believed_where_it_fills_the_page(
+    example_skills: Path, embeddings: CountingEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrievers, "REST_S", 0.0)
+    shop = Silent(embeddings)
+    with cue_of(example_skills, from_vectorstore(shop), mode="dense") as cue:
+        for key in sorted(shop.store)[3:]:
+            del shop.store[key]
+        assert len(ids(cue, "merge two pdf files", k=3)) == 3
+        for _ in range(2):
+            ranking = cue.lookup("merge two pdf files", k=4)
+            assert ranking.degraded == "the vector store finds too few"
+            assert len(ranking.hits) == 4
+            assert cue.wait_ready(60)
 
 
 def test_what_is_changed_through_the_leg_is_noticed(

@@ -7,7 +7,7 @@ from typing import Any
 
 from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
-from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from skillcue_adapters.vector_stores.identity import leg_fingerprint
@@ -40,7 +40,11 @@ class LlamaIndexLeg(StoreLeg):
         store = self._index.vector_store
         if not store.stores_text:  # the index has put the nodes beside it
             documents = self._index.docstore
-            return {key for key in keys if documents.document_exists(key)}
+            kept = {key for key in keys if documents.document_exists(key)}
+            # The one such store that shows what it holds: it may have lost what the index has.
+            if isinstance(store, SimpleVectorStore):
+                kept.intersection_update(store.data.embedding_dict)
+            return kept
         if self._by_key:
             try:
                 return {node.node_id for node in store.get_nodes(node_ids=list(keys))}

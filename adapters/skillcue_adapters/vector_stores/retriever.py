@@ -50,7 +50,7 @@ SLOW_S = 0.5
 """A failure that took so long, seconds, is one of the store and not of the query."""
 
 REST_S = 5.0
-"""After such a failure the store is left alone for so long, seconds."""
+"""After such a failure, or where texts seem to be lost, the store is left alone for so long, seconds."""
 
 ANSWERS_KEPT = 1024
 """Answers of the store that are remembered, least recently used dropped first."""
@@ -113,6 +113,8 @@ class StoreRetriever(ScoringRetriever):
         self._answers: OrderedDict[tuple[str, int, str], Sequence[tuple[str, float]]]
         self._answers = OrderedDict()
         self._warned_of_few = False
+        self._doubted: tuple[StoredTexts, int] | None = None  # what gave too few, and how many
+        self._usual = math.inf  # what the store gives at least where it lacks nothing
         self._rests_until = self._logged_at = -math.inf
         self._sync: StoreSync | None = None
         if self.skills:
@@ -132,7 +134,7 @@ class StoreRetriever(ScoringRetriever):
         if began < self._rests_until:
             return Pending(self._failure)
         try:
-            return self._score(query, stored) or self._nothing_found(self._sync)
+            return self._score(query, stored, self._sync)
         except Exception as error:  # noqa: BLE001  a store may raise anything
             return self._failed(error, began)
 
@@ -150,8 +152,14 @@ class StoreRetriever(ScoringRetriever):
         if self._sync is not None:
             self._sync.stop()
 
-    def _score(self, query: Query, stored: StoredTexts) -> Scored | None:
-        found = self._search(query, stored)
+    def _score(self, query: Query, stored: StoredTexts, sync: StoreSync) -> Scored | Pending:
+        found, asked = self._search(query, stored)
+        if not any(text_id in stored.skills for text_id, _ in found):
+            return self._distrusted(sync, "the vector store finds nothing")
+        if len(found) < asked:
+            if self._seems_to_lack(len(found), query, stored):
+                return self._distrusted(sync, "the vector store finds too few")
+            self._warn_of_few(len(found), asked)
         scores = np.zeros(len(self.skills))
         similar: dict[int, float] = {}
         for rank, (text_id, similarity) in enumerate(found, start=1):
@@ -170,23 +178,23 @@ class StoreRetriever(ScoringRetriever):
         def signals(position: int) -> Mapping[str, float]:
             return {"semantic": similar[position]} if position in similar else {}
 
-        return Scored(scores, matched, signals) if similar else None
+        return Scored(scores, matched, signals)
 
-    def _search(self, query: Query, stored: StoredTexts) -> Sequence[tuple[str, float]]:
-        """The best texts, so many that enough of the skills that have one may be shown."""
+    def _search(self, query: Query, stored: StoredTexts) -> tuple[Sequence[tuple[str, float]], int]:
+        """The best texts, so many that enough of the skills that have one may be shown.
+
+        With the number that the store was asked for.
+        """
         allowed = self._masks.of(query)
         wanted = query.offset + query.k
         count = max(self.settings.depth, wanted)
         while True:
             count = min(count, len(stored.skills))
             found = self._found(query.text, count, stored)
-            if len(found) < count:
-                self._warn_of_few(len(found), count)
-                return found
-            if count == len(stored.skills):
-                return found
+            if len(found) < count or count == len(stored.skills):
+                return found, count
             if _shown(found, stored, allowed) >= wanted:
-                return found
+                return found, count
             count *= GROWTH
 
     def _found(self, text: str, count: int, stored: StoredTexts) -> Sequence[tuple[str, float]]:
@@ -207,7 +215,7 @@ class StoreRetriever(ScoringRetriever):
         return found
 
     def _warn_of_few(self, found: int, asked: int) -> None:
-        if found and not self._warned_of_few:
+        if not self._warned_of_few:
             self._warned_of_few = True
             log.warning(
                 "the vector store finds %d of %d texts that are in it; an approximate index that "
@@ -216,11 +224,28 @@ class StoreRetriever(ScoringRetriever):
                 asked,
             )
 
-    def _nothing_found(self, sync: StoreSync) -> Pending:
-        """Of texts that are all there some are always the most similar."""
-        log.warning("the vector store finds nothing of what was stored in it; it is checked")
+    def _seems_to_lack(self, found: int, query: Query, stored: StoredTexts) -> bool:
+        """Whether too few are `found` because texts are gone.
+
+        An approximate index gives too few as well. That is known once the store was asked and
+        lacked nothing; of one that cannot tell, a page that is not filled is not believed.
+        """
+        if stored.lacked is None:
+            return found < min(query.offset + query.k, len(stored.skills))
+        if self._doubted is not None and self._doubted[0] is not stored and not stored.lacked:
+            self._usual = min(self._usual, self._doubted[1])
+        if found >= self._usual:
+            return False
+        self._doubted = stored, found
+        return True
+
+    def _distrusted(self, sync: StoreSync, reason: str) -> Pending:
+        """Of texts that are all there some are always the most similar, and as many as asked for."""
+        log.warning("%s of what was stored in it; it is checked", reason)
+        with self._lock:
+            self._answers.clear()
         sync.check_again()
-        return self._resting("the vector store finds nothing")
+        return self._resting(reason)
 
     def _failed(self, error: Exception, began: float) -> Pending:
         now = time.monotonic()
@@ -244,7 +269,9 @@ class StoreRetriever(ScoringRetriever):
             self.fingerprint,
             leg,
         )
-        before = previous._reusable() if previous is not None and alike else None
+        before = None
+        if previous is not None and alike:
+            before, self._usual = previous._reusable(), previous._usual
         origin = self.origin if before is not None else np.full(len(self.skills), -1)
         new = [self.skills[n] for n in np.flatnonzero(origin < 0).tolist()]
         plan = None if before is None else before.plan

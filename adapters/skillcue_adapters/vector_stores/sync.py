@@ -48,11 +48,14 @@ class StoredTexts:
         plan: Which they are, and which skill has which.
         skills: Positions of the skills that have a text, by the text's id.
         revision: Of the leg, when they were all there.
+        lacked: How many were not, of those that the store was asked about; None where it cannot
+            tell.
     """
 
     plan: TextPlan
     skills: dict[str, list[int]]
     revision: str
+    lacked: int | None
 
 
 class StoreSync(BatchedWork[StoredTexts]):
@@ -88,6 +91,7 @@ class StoreSync(BatchedWork[StoredTexts]):
         self._limits = limits
         self._plan: TextPlan | None = None
         self._may_delete = True
+        self._tells = True
         self._start()
         self._wait_for_few(limits.inline, limits.inline_s)
 
@@ -117,7 +121,8 @@ class StoreSync(BatchedWork[StoredTexts]):
                 return
             if self._may_delete:
                 self._delete(texts)
-            self._result = StoredTexts(plan, texts, self._leg.revision)
+            lacked = len(missing) if self._tells else None
+            self._result = StoredTexts(plan, texts, self._leg.revision, lacked)
             self._before = None
 
     def _prepared(self) -> TextPlan:
@@ -129,6 +134,7 @@ class StoreSync(BatchedWork[StoredTexts]):
         missing: list[str] = []
         for ids in _batches(looked_for, CHECKED_TEXTS):
             told = self._leg.stored(ids)
+            self._tells = told is not None
             held = self._ledger.ids() if told is None else told
             missing += [i for i in ids if i not in held]
             self._ledger.add([i for i in ids if i in held])
