@@ -152,6 +152,8 @@ def test_another_encoder_is_refused_before_anything_is_stored(garden, index):
     put(garden, index)
     with pytest.raises(ConfigurationError, match="another encoder"):
         publish(garden, index, encoder=FakeEncoder(16))
+    with pytest.raises(ConfigurationError, match="another encoder"):
+        publish(garden, index, encoder=FakeEncoder(16), dry_run=True)
     assert len(ids(index)) == 8
 
 

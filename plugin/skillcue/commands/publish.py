@@ -21,7 +21,7 @@ IDS_SHOWN = 20
 
 def run(args: Namespace) -> int:
     """Publish; 1 when something could not be read."""
-    connected = connect(args.to)
+    connected = connect(args.to, makes_tables=not args.dry_run)
     try:
         tenant = one_tenant(connected.indexed, args.tenant)
         with open_library(args) as library, Bar(args.progress) as bar:

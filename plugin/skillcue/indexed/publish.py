@@ -180,7 +180,7 @@ def publish_library(
             "Name a folder with skills; keep=True deletes nothing.",
         )
     opened = EncoderPool(registered_factories(cue.plugins, "encoder"), encoder).open()
-    if index.encoder and index.encoder != opened.fingerprint and not dry_run:
+    if index.encoder and index.encoder != opened.fingerprint:
         raise ConfigurationError(
             "The index holds vectors of another encoder.",
             "Use the encoder it was filled with, or fill a new index (another schema or database).",
