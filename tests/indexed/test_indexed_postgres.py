@@ -205,6 +205,26 @@ def test_the_command_line(address, garden, capsys):
     assert "encoder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("tenants", [("", "acme"), ("eu", "eu/acme")])
+def test_tenants_whose_ids_are_the_same_are_told_what_to_do(
+    address, postgres_schema, tmp_path, tenants
+):
+    write_garden(tmp_path / "teams" / "acme")
+    whole, part = (f"{address}&tenant={tenant}" for tenant in tenants)
+    publish(tmp_path / "teams", whole, encoder="static")
+    with pytest.raises(ConfigurationError, match="another schema") as caught:
+        publish(tmp_path / "teams" / "acme", part, encoder="static")
+    assert f"for tenant {tenants[1]!r}" in str(caught.value)
+    elsewhere = part.replace(postgres_schema, f"{postgres_schema}_too")
+    try:
+        assert len(publish(tmp_path / "teams" / "acme", elsewhere, encoder="static").new) == 8
+    finally:
+        with psycopg.connect(address.partition("?")[0]) as connection:
+            connection.execute(f"drop schema {postgres_schema}_too cascade")
+    apart = f"{address}&tenant=acme-eu"
+    assert len(publish(tmp_path / "teams" / "acme", apart, encoder="static").new) == 8
+
+
 def test_an_address_says_what_is_ours_and_leaves_the_rest(postgres_url):
     connected = connect(
         "postgresql://user:pass%40word@db.example,db2.example/skills"

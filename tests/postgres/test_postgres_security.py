@@ -161,7 +161,7 @@ def test_the_owner_is_bound_by_the_policies_as_well(postgres_url: str, role: str
     index.apply([OWN], tenant="a", encoder=ENCODER)
     index.apply([SECRET], tenant="b", encoder=ENCODER)
     taken = make_indexed("x", tenant="a", id=SECRET.skill.id)
-    with pytest.raises(ConfigurationError, match="Another tenant"):
+    with pytest.raises(ConfigurationError, match=r"for tenant 'a'\. Ids are name@tenant/path"):
         index.apply([taken], tenant="a", encoder=ENCODER)
     view = View(OWN.vector, {"kiln": 1.0})
     legs = index.candidates(IndexQuery((view,), 10, ("a",)))

@@ -318,9 +318,14 @@ class _Writer:
         except (errors.UniqueViolation, errors.InsufficientPrivilege) as error:
             if error.diag.constraint_name != "skill_id_key":
                 raise
+            # The detail names the id; row-level security hides it from all but a superuser.
+            detail = f" {error.diag.message_detail}" if error.diag.message_detail else ""
             raise ConfigurationError(
-                f"Another tenant has a skill of that id: {error.diag.message_detail}",
-                "Publish with ids that begin with the tenant, or delete the skill there.",
+                "Another tenant of the index has a skill of the id of one that is to be stored"
+                f" for tenant {self._change.tenant!r}.{detail}",
+                "Ids are name@tenant/path. Publish one of the two tenants into another schema; or give"
+                " tenants names none of which begins another's path (not eu and eu/acme), and folders"
+                " at the top of a library without a tenant names with which no tenant begins.",
             ) from error
         self._many(_INSERT_LEXICON, [self._lexicon_values(row) for row in rows])
         self._many(_INSERT_CONTENT, [self._content_values(row) for row in rows])
