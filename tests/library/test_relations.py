@@ -70,6 +70,32 @@ def test_a_relation_is_read_however_it_is_written(library, lines):
     assert codes(snapshot) == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "targets", "unknown"),
+    [
+        ("requires: [1, {x: y}, b]", ["b"], ["1", "x: y"]),
+        ("metadata:\n  requires: [1, {x: y}, b]", ["b"], ["1", "x: y"]),
+        ("requires: {b: 1}", [], ["b: 1"]),
+        ("requires: [b, {x: [y, c]}]", ["b"], ["x: y, c"]),
+        ("requires: [[b], [c, d]]", ["b", "c"], ["d"]),
+        ("requires: [b, 1]", ["b"], ["1"]),
+    ],
+)
+def test_what_is_no_name_in_a_relation_is_told_and_the_others_hold(
+    library, lines, targets, unknown
+):
+    snapshot = library({"a": lines, "b": "", "c": ""})
+    assert held(snapshot) == [("a", "requires", target) for target in targets]
+    told = [item.message for item in snapshot.diagnostics if item.code == "relation-unknown"]
+    assert told == [f"requires: there is no skill {name!r}." for name in unknown]
+
+
+def test_a_relation_has_a_bound_however_it_is_written(library):
+    names = [f"s{n}" for n in range(60)]
+    skills = {"a": f"requires: [{', '.join(names)}, [s0]]", **dict.fromkeys(names, "")}
+    assert len(held(library(skills))) == 50
+
+
 def test_spellings_of_a_type(library):
     snapshot = library({"a": "alternative_to: b", "b": "", "c": "Feeds Into: b"})
     assert held(snapshot) == [("a", "alternative-to", "b"), ("c", "feeds-into", "b")]

@@ -29,6 +29,9 @@ SHOWN_IN_MESSAGE = 5
 KEYS_KEPT = 1_024
 """Spellings of keys that are looked at once: a large library has the same few again and again."""
 
+_POSITIONS = re.compile(r"^(?:\d+(?:\.|$))+")
+"""Where an item stands in lists, at the beginning of a path."""
+
 Order = Literal["", "time", "kind"]
 
 
@@ -162,19 +165,27 @@ def read_relations(skills: Iterable[Skill], find: Callable[[str], Skill | None])
 
 def _written(skill: Skill) -> Iterator[tuple[str, str]]:
     """(type, name or id of the target) as the file has them."""
+    targets: dict[str, list[str]] = defaultdict(list)
     for key, text in skill.metadata.items():
-        kind = _kind(key)
-        if kind:
-            names = (part.strip().strip("\"'`[]").strip() for part in text.split(","))
-            for name in list(dict.fromkeys(filter(None, names)))[:MOST_TARGETS]:
-                yield kind, name
+        kind, inner = _kind(key)
+        if kind and inner:  # a map, which names no skill; as written, so that it can be told
+            targets[kind].append(f"{inner}: {text}")
+        elif kind:
+            targets[kind] += (part.strip().strip("\"'`[]").strip() for part in text.split(","))
+    for kind, names in targets.items():
+        for name in list(dict.fromkeys(filter(None, names)))[:MOST_TARGETS]:
+            yield kind, name
 
 
 @lru_cache(KEYS_KEPT)
-def _kind(key: str) -> str:
-    """The type that a key of front matter names; empty for any other key."""
-    spelled = re.sub(r"[\s_]+", "-", key.strip().casefold()).removeprefix("metadata.")
-    return spelled if spelled in KINDS else ""
+def _kind(key: str) -> tuple[str, str]:
+    """The type that a key of front matter names, and the path in a map in it.
+
+    Metadata has a list that holds more than plain values as a key for each of them: ``requires.0``.
+    """
+    head, _, inner = re.sub(r"(?i)^metadata\.", "", key.strip()).partition(".")
+    spelled = re.sub(r"[\s_]+", "-", head.strip().casefold())
+    return (spelled, _POSITIONS.sub("", inner, count=1)) if spelled in KINDS else ("", "")
 
 
 def _without_contradictions(
