@@ -241,6 +241,38 @@ def test_an_address_says_what_is_ours_and_leaves_the_rest(postgres_url):
         connect("postgresql://db.example/skills?schema=a&schema=b")
 
 
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [("tenat=a", "tenat"), ("tenant=a&sslmode=require&bogus=1", "bogus"), ("sslMode=x", "sslMode")],
+)
+def test_a_parameter_that_libpq_does_not_know_is_named(query, named):
+    with pytest.raises(ConfigurationError, match=f"parameter '{named}'.*tenant and schema"):
+        connect(f"postgresql://user:pw0rd@db.example/skills?{query}")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://user:hid?den=x@db.example/skills?bogus=1",
+        "postgresql://db.example/skills?password=hid&den=x",
+        "postgresql://db.example/skills?sslpassword=hid&den=x",
+        "postgresql://db.example/skills?p%61ssword=hid&den=x",
+        "postgresql://db.example/skills?hid%20den=1",
+        "postgresql://user:hid%20den@db.example/skills?hid",
+    ],
+)
+def test_what_may_be_of_a_password_is_not_named(address):
+    with pytest.raises(ConfigurationError) as caught:
+        connect(address)
+    assert "hid" not in str(caught.value)
+    assert "den" not in str(caught.value)
+
+
+def test_parameters_that_libpq_knows_are_used():
+    for query in ("ssl=true", "sslm%6Fde=require&options=-c%20geqo%3Doff", "host=a.example", ""):
+        connect(f"postgresql://user@/skills?{query}").indexed.index.close()
+
+
 def test_a_server_that_is_not_there_is_told_when_it_is_asked(postgres_url):
     cue = SkillCue("postgresql://postgres@127.0.0.1:1/nothing?connect_timeout=1", mode="bm25")
     answer = cue.tools().lookup("anything")

@@ -5,6 +5,7 @@ module          what it does
 =============== ==================================================================================
 `.index`        `PostgresIndex`, the `SkillIndex`
 `.connections`  a pool of connections, opened on first use, and what their errors mean
+`.parameters`   those of a url: what libpq does not know is named
 `.migrations`   the tables, their policies, and how a database gets them
 `.records`      skills as rows
 `.facts`        term counts as rows: packed for scoring, sparse vectors for finding

@@ -9,6 +9,7 @@ from skillcue_adapters.locks import ForkSafeLock
 from skillcue_adapters.postgres.connections import Connections, Limits
 from skillcue_adapters.postgres.grants import grant_reading
 from skillcue_adapters.postgres.listening import Listener
+from skillcue_adapters.postgres.parameters import check_parameters
 from skillcue_adapters.postgres.reading import Reader
 from skillcue_adapters.postgres.records import check_tenant
 from skillcue_adapters.postgres.searching import find_candidates, search_settings
@@ -78,6 +79,7 @@ class PostgresIndex:
                 f"connections={connections!r}, exact_up_to={exact_up_to!r} cannot be used.",
                 "Give 1 to 1000 connections, and 0 skills or more.",
             )
+        check_parameters(url)
         limits = Limits(connections, wait_s, read_s, write_s)
         self._exact_up_to = exact_up_to
         self._connections = Connections(url, schema, limits, auto_migrate)
