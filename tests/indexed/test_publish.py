@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from support.conversations import write_garden
 from support.indexes import WatchedIndex, over, put
@@ -124,6 +126,17 @@ def test_a_skill_that_cannot_be_read_stays_as_it_was(garden, index):
     assert [skill_id for skill_id, _ in report.skipped] == [f"{NAME}@{NAME}"]
     assert (report.unchanged, report.deleted) == (7, ())
     assert f"{NAME}@{NAME}" in ids(index)
+
+
+def test_files_whose_names_are_no_text_are_left_out_and_told(garden, index):
+    (garden / NAME / "notes.txt").write_text("first")
+    with open(os.path.join(os.fsencode(garden / NAME), b"caf\xe9.md"), "wb") as file:
+        file.write(b"coffee")
+    report = put(garden, index, "acme")
+    reason = "its name has characters that cannot be shown"
+    assert report.skipped == ((f"{NAME}@acme/{NAME} caf%E9.md", reason),)
+    assert (len(report.new), report.unchanged) == (8, 0)
+    assert over(index, "acme").load(NAME).files == ("notes.txt",)
 
 
 def test_ids_carry_the_tenant_and_paths_no_folder_of_the_publisher(garden, index):

@@ -46,7 +46,14 @@ def test_listing_leaves_out_names_that_cannot_be_printed(skill: Path) -> None:
     for raw in (b"caf\xe9.md", b"a\nb.md"):
         with open(os.path.join(os.fsencode(skill), raw), "wb"):
             pass
-    assert list_files(skill).paths == VISIBLE
+    os.mkdir(os.path.join(os.fsencode(skill), b"refs/\xff"))
+    left_out = ("a%0Ab.md", "caf%E9.md", "refs/%FF")
+    assert list_files(skill) == FileListing(VISIBLE, unprintable=left_out)
+    assert (
+        list_files(skill, limit=4, is_closed=lambda path: "refs" in path).unprintable
+        == left_out[:2]
+    )
+    assert len(list_files(skill, limit=1).unprintable) == 1
 
 
 def test_listing_is_bounded_and_says_so(skill: Path) -> None:

@@ -299,6 +299,9 @@ class _Publishing:
         listing = beside.listing(FILES)
         if not listing.complete:
             self._skipped.append((f"{skill_id} files", f"only the first {FILES} are stored"))
+        for path in listing.unprintable:
+            reason = "its name has characters that cannot be shown"
+            self._skipped.append((f"{skill_id} {path}", reason))
         found: dict[str, bytes] = {}
         left = FILES_BYTES
         for path in listing.paths:

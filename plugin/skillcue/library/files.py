@@ -12,6 +12,7 @@ from pathlib import Path
 from skillcue.library.characters import clean, nfc
 from skillcue.library.decoding import decode
 from skillcue.library.limits import DEFAULT_LIMITS, ReadLimits
+from skillcue.library.naming import quote_path
 from skillcue.library.opening import inside, read_regular
 from skillcue.library.walker import is_pruned, is_skill_file
 from skillcue_hooks.errors import SkillFileError, closest_names
@@ -43,10 +44,12 @@ class FileListing:
     Attributes:
         paths: Relative POSIX paths, sorted.
         complete: False when there are more than were listed.
+        unprintable: Paths that are no part of it for their names, percent-encoded as in ids.
     """
 
     paths: tuple[str, ...]
     complete: bool = True
+    unprintable: tuple[str, ...] = ()
 
 
 def list_files(
@@ -62,14 +65,15 @@ def list_files(
 
     Args:
         base_dir: The skill's folder.
-        limit: At most this many paths are returned.
+        limit: At most this many paths of either kind are returned.
         limits: ``walk_depth`` and ``listed_entries`` bound the search.
         is_closed: Tells of folders below it which do not exist: those of other skills that are
             hidden from whoever asks.
     """
     search = _Search(base_dir, limits, is_closed)
     paths = sorted(search.run())
-    return FileListing(tuple(paths[:limit]), search.complete and len(paths) <= limit)
+    complete = search.complete and len(paths) <= limit
+    return FileListing(tuple(paths[:limit]), complete, tuple(search.unprintable[:limit]))
 
 
 def resolve_file(
@@ -181,7 +185,7 @@ def decoded_file(path: Path, data: bytes, *, local: bool = True) -> str:
 
 
 class _Search:
-    """Depth-first, names sorted, bounded; remembers whether it came to the end."""
+    """Depth-first, names sorted, bounded; remembers what it left out."""
 
     def __init__(
         self,
@@ -197,6 +201,7 @@ class _Search:
         self._seen: set[tuple[int, int]] = set()
         self._entries = 0
         self.complete = True
+        self.unprintable: list[str] = []
 
     def run(self) -> Iterator[str]:
         return self._folder(self._base, "", 0)
@@ -223,7 +228,7 @@ class _Search:
 
     def _entry(self, entry: os.DirEntry[str], prefix: str, depth: int) -> Iterator[str]:
         name = entry.name
-        if is_pruned(name) or not _is_printable(name):
+        if is_pruned(name):
             return
         target = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
         if not inside(target, [self._base]):
@@ -231,7 +236,9 @@ class _Search:
         # a file that is no link lies in a folder that was entered, so only others are asked about
         if (entry.is_symlink() or entry.is_dir()) and self._in_closed(target):
             return
-        if entry.is_dir():
+        if not _is_printable(name):
+            self.unprintable.append(quote_path(prefix + name))
+        elif entry.is_dir():
             yield from self._folder(target, f"{prefix}{name}/", depth + 1)
         elif entry.is_file() and (prefix or self._skill_file or not is_skill_file(name)):
             yield prefix + name
