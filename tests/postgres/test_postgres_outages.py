@@ -234,7 +234,7 @@ def test_callers_wait_side_by_side_for_a_server_that_hangs(
     finally:
         server.signal(signal.SIGCONT)
     assert not any(found)
-    assert len(tries) <= 6  # of two dozen callers
+    assert len(tries) <= 6, tries  # of two dozen callers
     eventually(lambda: answers(index))
     index.close()
 

@@ -93,7 +93,8 @@ class Connections:
         self._limits = limits
         self._auto_migrate = auto_migrate
         self._conninfo, self.location, self._password = _parsed(url, limits)
-        self._lock = ForkSafeLock()
+        self._lock = ForkSafeLock()  # held as long as a pool is opened
+        self._swap = ForkSafeLock()
         self._pool: ConnectionPool[Connection] | None = None
         self._names: Names | None = None
         self._closed = False
@@ -231,21 +232,22 @@ class Connections:
                 raise IndexUnavailableError(
                     f"The index at {self.location} is closed.", "Open a new one."
                 )
-            if self._pool is None or self._names is None:
+            pool, names = self._pool, self._names
+            if pool is None or names is None:
                 self._fail_as_others(arrived)
                 self._trying = True
                 try:
-                    self._names = self._checked()
+                    names = self._names = self._checked()
                     self._failed = None
                 except _LOST as error:
                     self._failed = time.monotonic(), self._unreachable(error)
                     raise self._failed[1] from error
                 finally:
                     self._trying = False
-                self._pool = ConnectionPool(
+                pool = ConnectionPool(
                     self._conninfo,
                     kwargs=_KIND,
-                    configure=partial(register_types, names=self._names),
+                    configure=partial(register_types, names=names),
                     min_size=1,
                     max_size=self._limits.connections,
                     timeout=self._limits.wait_s,
@@ -253,7 +255,9 @@ class Connections:
                     name=f"skillcue-{self.schema}",
                     open=True,
                 )
-            return self._pool, self._names
+                with self._swap:
+                    self._pool = pool
+            return pool, names
 
     def _fail_as_others(self, since: float) -> None:
         """Raise what was found out since then: all would wait for the same, one after the other."""
@@ -278,7 +282,7 @@ class Connections:
             return migrate(connection, self.schema)
 
     def _discard(self, pool: ConnectionPool[Connection] | None) -> None:
-        with self._lock:
+        with self._swap:  # not the other one: who waits there tries next, one after the other
             if self._pool is pool:
                 self._pool = None
         if pool is not None:
