@@ -348,7 +348,8 @@ def test_a_weighted_spread_is_that_of_repeated_numbers():
 def test_more_is_looked_at_in_a_large_library(monkeypatch):
     """Four times as many skills, twice as many postings; never fewer than usual."""
     usual = pruning.USUAL_SKILLS
-    assert [pruning.growth(n) for n in (0, 189, usual, 4 * usual)] == [1.0, 1.0, 1.0, 2.0]
+    sizes = (0, 189, usual, 4 * usual, 25 * usual, 10**9)
+    assert [pruning.growth(n) for n in sizes] == [1.0, 1.0, 1.0, 2.0, 5.0, 5.0]
     index = watched(made_up(100))
     retriever = modes(library_of(index), ENCODER, {"bm25": {"postings": 1000}})("bm25")
     retriever.search(QUERY)

@@ -26,8 +26,8 @@ class IndexedBm25Settings(Bm25Settings):
     Attributes:
         postings: The index looks at the rarest terms of a text until so many skills hold one of
             them, and puts those into order by all terms; 0 looks at all. Above 34,000 skills it
-            grows with the root of their number. Other modes that have a lexical side keep to it as
-            well.
+            grows with the root of their number, to five times as much. Other modes that have a
+            lexical side keep to it as well.
     """
 
     postings: int = number(6_000, 0, 1_000_000_000)
