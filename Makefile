@@ -65,7 +65,7 @@ bench: $(VENV)/.installed-dev
 		$(if $(BENCH_MODELS),--models "$(BENCH_MODELS)")
 
 bench-scale: $(VENV)/.installed-dev
-	$(VENV)/bin/python tests/bench/bench_scale.py --size "$(BENCH_SIZE)" \
+	$(VENV)/bin/python tests/bench/bench_scale.py --size "$(BENCH_SIZE)" --bulk \
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(if $(BENCH_URL),--url "$(BENCH_URL)")
 	$(VENV)/bin/python tests/bench/scale_replica.py
 

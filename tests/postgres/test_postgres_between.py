@@ -82,9 +82,7 @@ def test_many_searches_at_a_time_behind_a_pooler(pooler: str, postgres_schema: s
     assert second == fourth == {"own@own"}
 
 
-def test_changes_are_seen_behind_a_pooler(
-    pooler: str, postgres_url: str, postgres_schema: str
-) -> None:
+def test_changes_are_seen_behind_a_pooler(pooler: str, postgres_schema: str) -> None:
     """What arrives between two transactions the pooler drops, so the index is asked instead."""
     index = PostgresIndex(pooler, schema=postgres_schema)
     index.apply([make_indexed("one", "first")], tenant="a", encoder=ENCODER)
